@@ -76,7 +76,7 @@ def labelled(file: LabelFile, asked: Asked) -> Opinions:
     """A person's labels for the products and items of a run; what the person can't tell is no opinion."""
     opinions = {}
     for said in file.products:
-        url, checklist = asked.get(said.product, ("", ()))
+        url, checklist = asked.get(said.product, (None, ()))
         if url == said.url:
             words = {item.id: item.text for item in checklist}
             known = [one for one in said.labels if words.get(one.item) == one.text and one.label != "cant-tell"]

@@ -289,9 +289,10 @@ def read_search_answers(path: Path) -> dict[str, Curation]:
 
 
 def search_entry(task: CurationTask, curation: Curation) -> dict[str, Any]:
+    """What an agent answered as :func:`read_search_answers` reads it: an answer that names nothing is no error."""
     results = [{theirs: getattr(one, ours) for ours, theirs in _CURATED.items()} for one in curation.products]
-    error = {} if curation.failure is None else {"error": curation.failure.message}
-    return {"user": task.user, "search_results": results, **error}
+    failed = curation.failure is not None and curation.failure.kind == "error"
+    return {"user": task.user, "search_results": results, **({"error": curation.failure.message} if failed else {})}
 
 
 def input_entry(task: CurationTask) -> dict[str, Any]:
@@ -412,7 +413,8 @@ def write_release(folder: Path, stored: StoredRun, judge: str, model: str, evide
         raise UserError(f"{folder}: is there already and not empty; give a new folder")
     artifacts, results = folder / "product_curation_artifacts", folder / "eval_results" / model
     curations = stored.curations
-    curated = [task for task in stored.tasks if task.id in curations]
+    failures = {name: one.failure.kind for name, one in curations.items() if one.failure is not None}
+    curated = [task for task in stored.tasks if task.id in curations and failures.get(task.id) != "missing"]
     write_lists(folder / "data" / "user_profiles", "user_profile", stored.tasks, profile_of)
     write_lists(artifacts / "inputs", "search_input", stored.tasks, input_entry)
     write_lists(artifacts / model, "search_output", curated, lambda task: search_entry(task, curations[task.id]))

@@ -47,7 +47,6 @@ from .scores import (
     is_success,
     mean,
     share_of,
-    task_score,
 )
 
 READINGS: dict[ScoringName, str] = {
@@ -273,14 +272,13 @@ def _row(task: CurationTask, places: TaskVerdicts, curation: Curation | None) ->
         "Places": "\n".join(f"{one.rank + 1}: {one.outcome} {one.reason}".strip() for one in places),
     }
     result: Result = "hit" if success else "miss"
+    lost = next((kind for kind in ("error", "unparsed", "missing") if kind in outcomes), None)
     if curation is None or not places:
         result = "missing"
     elif found.failure is not None and not found.products:
         result = found.failure.kind
-    elif "error" in outcomes:
-        result = "error"
-    elif "unparsed" in outcomes and task_score(places) is None:
-        result = "unparsed"
+    elif lost == "error" or (lost and (success is None or scores["score"] is None)):
+        result = lost
     return ItemRow(
         id=task.id,
         task=task.id,

@@ -140,6 +140,11 @@ def test_files_that_contradict_themselves_are_refused(run: Run, tmp_path: Path) 
     write_labels(other, elsewhere)
     with pytest.raises(UserError, match="none of its products"):
         agree_with_people(path, [other], seed=0)
+    # An unknown product without an address is none of the run's, either.
+    bare = ProductLabels(product="x/U000/0", url="", labels=())
+    other.write_bytes(msgspec.json.encode(msgspec.structs.replace(read_label_file(one), products=(bare,))))
+    with pytest.raises(UserError, match="none of its products"):
+        agree_with_people(path, [other], seed=0)
 
 
 # --- figures ---

@@ -249,14 +249,21 @@ def test_pages_of_a_run_that_nobody_judged_are_counted_and_shown(tmp_path: Path)
 
 
 def test_what_failed_is_no_task_without_three_product_pages(tmp_path: Path) -> None:
-    folder = write_run(tmp_path / "run", TASKS[:2], HALF)
+    folder = write_run(tmp_path / "run", TASKS, HALF)
     curations, _, _ = journals(folder)
     curations.append(made_curation(TASKS[0], [], failure=Failure(kind="error", message="HTTP 503")))
     curations.close()
+    _, extractions, _ = journals(folder)
+    failure = Failure(kind="missing", message="no page of this product is recorded")
+    extractions.append(made_extraction(TASKS[1], 0, "http://a.test/b/0", page=None, facts=None, failure=failure))
+    extractions.close()
     score_curation(folder)
     rows = {row.user: row for row in read_rows(folder.path).rows}
-    assert (rows["a"].result, rows["a"].scores["success"]) == ("error", None)
-    assert (rows["b"].result, rows["b"].scores["success"]) == ("hit", 100.0)
+    assert {name: (row.result, row.scores["success"]) for name, row in rows.items()} == {
+        "a": ("error", None),
+        "b": ("missing", None),
+        "c": ("hit", 100.0),
+    }
 
 
 def test_queries_of_traces() -> None:

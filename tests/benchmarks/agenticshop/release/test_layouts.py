@@ -337,6 +337,23 @@ def test_products_are_written_and_read_again(
     assert (read.products, read.failure) == (curation.products, curation.failure)
 
 
+def test_an_answer_that_names_nothing_is_no_error_and_what_is_not_recorded_is_not_written(tmp_path: Path) -> None:
+    kinds: tuple[Any, ...] = ("unparsed", "error", "missing")
+    tasks = tuple(made_task(kind) for kind in kinds)
+    curations = {
+        task.id: made_curation(task, [], failure=Failure(kind=kind, message="why"))
+        for kind, task in zip(kinds, tasks, strict=True)
+    }
+    stored = StoredRun(tasks=tasks, curations=curations, extractions={}, judgements={"one": {}})
+    write_release(tmp_path / "out", stored, "one", "web_agents/m", EvidenceFolder(tmp_path))
+    folder = tmp_path / "out" / "product_curation_artifacts" / "web_agents" / "m"
+    read = read_search_answers(files_in(folder, "search_output")["explicit_title"])
+    assert {user: one.failure and one.failure.kind for user, one in read.items()} == {
+        "unparsed": "unparsed",
+        "error": "error",
+    }
+
+
 def test_the_files_of_products_are_the_releases(tmp_path: Path) -> None:
     assert search_entry(TASK, made_curation(TASK, ["http://a"])) == {
         "user": "u1",
