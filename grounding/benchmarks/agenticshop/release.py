@@ -291,8 +291,9 @@ def read_search_answers(path: Path) -> dict[str, Curation]:
 def search_entry(task: CurationTask, curation: Curation) -> dict[str, Any]:
     """What an agent answered as :func:`read_search_answers` reads it: an answer that names nothing is no error."""
     results = [{theirs: getattr(one, ours) for ours, theirs in _CURATED.items()} for one in curation.products]
-    failed = curation.failure is not None and curation.failure.kind == "error"
-    return {"user": task.user, "search_results": results, **({"error": curation.failure.message} if failed else {})}
+    failure = curation.failure
+    error = {"error": failure.message} if failure is not None and failure.kind == "error" else {}
+    return {"user": task.user, "search_results": results, **error}
 
 
 def input_entry(task: CurationTask) -> dict[str, Any]:
@@ -386,20 +387,18 @@ def write_lists(
 
 
 def export_run(run: Path, to: Path, *, judge: str | None = None) -> str:
-    """Write a run as the release has its own; ``judge``: whose verdicts, of the one that counts where None. Returns
-    what was written, in words.
+    """Write a run as the release has its own; ``judge``: whose verdicts, of the one that counts where None, and none
+    where nobody judged. Returns what was written, in words.
     """
     folder = CurationFolder(run)
     info = folder.read_info()
     stored, asked = read_stored(folder, info), info.asked
-    chosen = judge or headline_of(stored)
-    if chosen not in stored.judgements:
-        known = ", ".join(stored.judgements) or "none"
-        raise UserError(f"--judge {chosen}: no such judge in {run}; there are: {known}")
+    if judge and judge not in stored.judgements:
+        raise UserError(f"--judge {judge}: no such judge in {run}; there are: {', '.join(stored.judgements) or 'none'}")
     name = f"{asked.agent}-{asked.model}" if asked.model else asked.agent
     name = re.sub(r"[^A-Za-z0-9_.\-]+", "-", name).lstrip("-.")[:100] or "model"
     kind = "search_llms" if asked.agent == "search" else "web_agents"
-    results = write_release(to, stored, chosen, f"{kind}/{name}", EvidenceFolder(run / EVIDENCE))
+    results = write_release(to, stored, judge or headline_of(stored), f"{kind}/{name}", EvidenceFolder(run / EVIDENCE))
     users, tasks, products = len({one.user for one in stored.tasks}), len(stored.curations), len(stored.extractions)
     return f"{products:,} products of {tasks:,} tasks and {users:,} users: {results}"
 
@@ -412,7 +411,7 @@ def write_release(folder: Path, stored: StoredRun, judge: str, model: str, evide
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UserError(f"{folder}: is there already and not empty; give a new folder")
     artifacts, results = folder / "product_curation_artifacts", folder / "eval_results" / model
-    curations = stored.curations
+    curations, judgements = stored.curations, stored.judgements.get(judge, {})
     failures = {name: one.failure.kind for name, one in curations.items() if one.failure is not None}
     curated = [task for task in stored.tasks if task.id in curations and failures.get(task.id) != "missing"]
     write_lists(folder / "data" / "user_profiles", "user_profile", stored.tasks, profile_of)
@@ -431,7 +430,7 @@ def write_release(folder: Path, stored: StoredRun, judge: str, model: str, evide
             for number, segment in enumerate(extraction.page.segments if extraction.page else (), start=1):
                 (result / "artifacts").mkdir(exist_ok=True)
                 (result / "artifacts" / f"fullpage_part_{number}.png").write_bytes(evidence.get(segment.file))
-            judgement = stored.judgements[judge].get(extraction.step_id)
+            judgement = judgements.get(extraction.step_id)
             if judgement is not None and judgement.failure is None:
                 evaluation = evaluation_json(judgement, task.checklist, extraction)
                 write_json(result / "evaluation_result.json", evaluation, indent=2)

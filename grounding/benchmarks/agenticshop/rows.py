@@ -164,7 +164,7 @@ def run_notes(result: CurationScored) -> Iterator[tuple[str, str]]:
     if summary.behaviours.steps and not summary.behaviours.labelled:
         yield "steps", f"{NOTHING}: nobody asked the agent what its steps are for"
     sought = any(row_of(task.scenario).intent == "target_finding" for task in stored.tasks)
-    if sought and summary.own.figure("found").value is None:
+    if sought and figure_of(result, "found").value is None:
         yield "target", f"{NOTHING}: the data names no targets; the release's raw file does (user_raw/)"
     yield from losses(stored)
     took, steps_per_task = [f"{result.info.wall_s:.1f} s"], summary.behaviours.steps_per_task

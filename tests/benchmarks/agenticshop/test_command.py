@@ -83,6 +83,14 @@ def test_a_run_goes_into_the_releases_layout_and_back(run: Path, tmp_path: Path,
         app(["curation", "export", str(run), "--out", str(tree)])
 
 
+def test_a_run_that_nobody_judged_goes_out_for_the_releases_judge(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    run = write_run(tmp_path / "run", TASKS, {}, judges=()).path
+    assert app(["curation", "export", str(run), "--out", str(tmp_path / "tree")]) == 0
+    assert "6 products of 2 tasks" in capsys.readouterr().out
+    assert len(list((tmp_path / "tree").rglob("extraction_result.json"))) == 6
+    assert list((tmp_path / "tree").rglob("evaluation_result.json")) == []
+
+
 def test_a_run_keeps_its_reading_unless_another_is_asked_for(run: Path, capsys: pytest.CaptureFixture[str]):
     folder = CurationFolder(run)
     folder.write_info(msgspec.structs.replace(folder.read_info(), preset="official"))
