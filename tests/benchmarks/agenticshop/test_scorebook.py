@@ -241,11 +241,29 @@ def test_pages_of_a_run_that_nobody_judged_are_counted_and_shown(tmp_path: Path)
     scored = score_curation(folder)
     counted = {one.kind: (one.count, one.total) for one in failures_of(scored)}
     assert (counted["premature termination"], counted["URL hallucination"]) == ((1, 1), (0, 3))
-    (row,), ((details),) = gather_curation(scored)[0]["tasks"], gather_curation(scored)[1]
+    index, (details,) = gather_curation(scored)
+    (row,) = index["tasks"]
     assert (row["outcome"], row["shares"]) == ("not-product, open", [])
     assert details["products"][0]["errors"] == ["irrelevant"]
     (shown,) = read_rows(folder.path).rows
     assert set(shown.scores.values()) == {None}
+
+
+def test_failures_that_hang_on_what_was_not_looked_at_are_not_counted(tmp_path: Path) -> None:
+    folder = write_run(tmp_path / "run", TASKS[:1], {}, judges=())
+    curations, extractions, _ = journals(folder)
+    urls = [f"http://a.test/a/{rank}" for rank in range(3)]
+    trace = (TraceStep(action="click", url="http://a.test/"),)
+    curations.append(made_curation(TASKS[0], urls, trace=trace))
+    curations.close()
+    counted = {one.kind: (one.count, one.total) for one in failures_of(score_curation(folder))}
+    # Three product pages, which nobody judged; then one that failed.
+    assert (counted["premature termination"], counted["insufficient exploration"]) == ((0, 1), (0, 0))
+    failure = Failure(kind="error", message="no browser")
+    extractions.append(made_extraction(TASKS[0], 0, urls[0], page=None, facts=None, failure=failure))
+    extractions.close()
+    counted = {one.kind: (one.count, one.total) for one in failures_of(score_curation(folder))}
+    assert counted["premature termination"] == (0, 0)
 
 
 def test_what_failed_is_no_task_without_three_product_pages(tmp_path: Path) -> None:
