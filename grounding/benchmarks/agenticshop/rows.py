@@ -21,6 +21,7 @@ from grounding.report.table import drawn, print_named
 from .asking import fact_lines
 from .judge.base import REFERENCE
 from .records import (
+    COUNTED_PRODUCTS,
     DIMENSIONS,
     SCENARIOS,
     Curated,
@@ -29,7 +30,6 @@ from .records import (
     Dimension,
     ProductFacts,
     Scenario,
-    curated_pages,
     product_id,
     row_of,
 )
@@ -325,7 +325,6 @@ def gather_curation(scored: CurationScored) -> tuple[dict[str, Any], list[dict[s
         products = [_product(stored, product_id(task.id, rank), *one) for rank, one in enumerate(judged)]
         verdicts = [found[number] for found in scored.verdicts.values()]
         decided = [share_of(item.satisfied for one in of_task for item in one.decided) for of_task in verdicts]
-        pages = [stored.extractions.get(page.product_id) for page in curated_pages(task, curation)]
         named_as = " ".join(f"{one.name} {one.url}" for one in named)
         rows.append(
             {
@@ -336,7 +335,7 @@ def gather_curation(scored: CurationScored) -> tuple[dict[str, Any], list[dict[s
                 "query": (task.query or task.situation)[:300],
                 "words": f"{task.id} {task.query} {task.situation} {task.product_type} {named_as}"[:4_000].lower(),
                 "shares": [(int(yes), int(of)) for yes, of in decided],
-                "classes": ["" if one is None else one.page_class or "not fetched" for one in pages],
+                "classes": [one["class"] for one in products[:COUNTED_PRODUCTS]],
             }
         )
         details.append(_cut(msgspec.to_builtins({"task": task, "curation": curation, "products": products})))
@@ -354,9 +353,12 @@ def gather_curation(scored: CurationScored) -> tuple[dict[str, Any], list[dict[s
 
 
 def _product(stored: StoredRun, name: str, curated: Curated, place: PlaceVerdict | None) -> dict[str, Any]:
-    extraction = stored.extractions.get(name)
+    extraction, kind = stored.extractions.get(name), ""
     page, facts = (None, None) if extraction is None else (extraction.page, extraction.facts)
     text = "" if page is None else page.text
+    if extraction is not None:
+        # Of the release's results there is no page that could be classed.
+        kind = extraction.page_class or ("product" if place is not None and place.link == "product" else "not fetched")
     if extraction is not None and page is not None:
         page = msgspec.structs.replace(page, text="", data=())
         extraction = msgspec.structs.replace(extraction, page=page, facts=None)
@@ -367,6 +369,7 @@ def _product(stored: StoredRun, name: str, curated: Curated, place: PlaceVerdict
     sources = {one.field: (one.source, one.quote) for one in facts.sources}
     return {
         **msgspec.to_builtins(curated),
+        "class": kind,
         "errors": [words for words, so in errors.items() if so],
         "extraction": extraction,
         "facts": [

@@ -249,6 +249,19 @@ def test_pages_of_a_run_that_nobody_judged_are_counted_and_shown(tmp_path: Path)
     assert set(shown.scores.values()) == {None}
 
 
+def test_results_of_the_release_are_product_pages_that_people_can_label(tmp_path: Path) -> None:
+    folder = write_run(tmp_path / "run", TASKS[:1], {}, judges=())
+    _, extractions, _ = journals(folder)
+    facts = ProductFacts(description="A tea.")
+    extractions.append(made_extraction(TASKS[0], 0, "http://a.test/a/0", page_class=None, facts=facts))
+    failure = Failure(kind="error", message="no browser")
+    extractions.append(made_extraction(TASKS[0], 1, "http://a.test/a/1", page_class=None, facts=None, failure=failure))
+    extractions.close()
+    index, (details,) = gather_curation(score_curation(folder))
+    assert index["tasks"][0]["classes"] == ["product", "not fetched", "product"]
+    assert [one["class"] for one in details["products"]] == ["product", "not fetched", "product"]
+
+
 def test_failures_that_hang_on_what_was_not_looked_at_are_not_counted(tmp_path: Path) -> None:
     folder = write_run(tmp_path / "run", TASKS[:1], {}, judges=())
     curations, extractions, _ = journals(folder)

@@ -168,7 +168,7 @@ function card(product, at) {
   const items = said && !said.failure ? (said.verdicts || []).filter(decided) : [];
   return el("button", { type: "button", class: "card", id: `product-${at}`, "aria-selected": String(at === state.product), onclick: () => pick({ product: at, item: "", ...NOWHERE }) }, [
     first ? el("img", { src: kept(first.file), alt: "", loading: "lazy" }) : text("span", "no picture", { class: "nopicture" }),
-    el("span", { class: "what" }, [el("span", { class: "top" }, [`${product.rank + 1}.`, badge(product.seen.page_class || "not fetched"),
+    el("span", { class: "what" }, [el("span", { class: "top" }, [`${product.rank + 1}.`, badge(product.class || "not fetched"),
       items.length ? text("b", `${items.filter((one) => one.satisfied).length}/${items.length}`) : null, product.rank < 3 ? null : text("span", "not counted", { class: "tag" })]),
     text("span", product.name || product.url, { class: "name" }), product.errors.map((error) => text("span", error, { class: "tag error" }))])]);
 }
@@ -176,7 +176,7 @@ function evidence(product) {
   const judged = product.judgements.map((one) => [judgeName(one.judge), [failed(one.failure), took(one.call, one.requests),
     one.reported && `says itself: ${one.reported.satisfaction_percentage ?? "–"} % satisfied; ${one.reported.reason || ""}`].filter(Boolean).join(" · ")]);
   return el("div", { id: "evidence" }, [
-    el("div", { class: "top" }, [badge(product.seen.page_class || "not fetched"), text("span", product.seen.class_reason || "", { class: "muted" }), text("span", product.seen.extractor ? `read by ${product.seen.extractor}` : "", { class: "muted" })]),
+    el("div", { class: "top" }, [badge(product.class || "not fetched"), text("span", product.seen.class_reason || "", { class: "muted" }), text("span", product.seen.extractor ? `read by ${product.seen.extractor}` : "", { class: "muted" })]),
     visited(product), product.reasoning ? [text("h3", "why the agent chose it"), text("p", product.reasoning, { class: "muted" })] : null,
     el("div", { class: "twofold" }, [viewer(product, state, (at) => pick({ segment: at, box: null })), pageText(product, state.quote)]),
     text("h3", "facts"), factRows(product), pairs(judged),
