@@ -38,6 +38,7 @@ from grounding.data.images import ImageFault, probe_image
 from grounding.errors import UserError
 from grounding.records import Failure
 
+from .agents.base import each
 from .agents.search import curation_prompt
 from .asking import fact_lines
 from .loader import nearest, profile_of
@@ -111,10 +112,10 @@ _NUMBERS = {
 def read_extraction(step_id: str, decoded: object, *, segments: tuple[Segment, ...] = ()) -> Extraction:
     """One extraction from a decoded file, with the pictures that were kept of the page; ``unparsed`` if it is none."""
     made = partial(Extraction, step_id=step_id, key="", extractor=EXTRACTOR)
-    if not isinstance(decoded, dict) or not isinstance(decoded.get("source_url"), str):
+    if not isinstance(decoded, dict) or not isinstance(url := decoded.get("source_url"), str):
         why = "expected an object with source_url and available_product_info"
         return made(url="", failure=Failure(kind="unparsed", message=why))
-    url, info, said = decoded["source_url"], decoded.get("available_product_info"), decoded.get("reviews")
+    info, said = (decoded.get(name) for name in _KEPT)
     if isinstance(info, dict) and set(info) == {"description"}:
         info = info["description"]
     described = text_of(info or "")
@@ -163,9 +164,8 @@ def read_evaluation(product_id: str, decoded: object, checklist: Sequence[Checkl
         why = "expected an object with stats and annotated_checklist"
         return replace(found, failure=Failure(kind="unparsed", message=why))
     given: dict[str, dict[str, Any]] = {}
-    for dimension, said in annotated.items():
-        entries = [one for one in said if isinstance(one, dict)] if isinstance(said, list) else []
-        given |= _placed([item for item in checklist if item.dimension == dimension], entries)
+    for dimension in annotated:
+        given |= _placed([item for item in checklist if item.dimension == dimension], each(annotated, dimension))
     verdicts = []
     for item in checklist:
         if (entry := given.get(item.id)) is None:
