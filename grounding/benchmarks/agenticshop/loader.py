@@ -272,13 +272,7 @@ def inspect_curation(dataset: str, data_dir: Path | None = None) -> Inspection:
         return Inspection(problems=problems.problems)
     expected, counts = locate(dataset, data_dir).expected, count_curation(found)
     odd = differences(counts, replace(expected, groups={}))
-    items = Counter[str]()
-    for task in found.tasks:
-        items[task.scenario] += len(task.checklist)
-    parts = ", ".join(
-        f"{count} {scenario} of {items[scenario] / count:.1f} items"
-        for scenario, count in counts.groups["scenario"].items()
-    )
+    parts = ", ".join(_counts(one, tasks) for one in SCENARIOS if (tasks := _of(found.tasks, one)))
     checklists = {(task.user, task.checklist) for task in found.tasks}
     summary = (
         f"{counts.participants:,} users, {counts.tasks:,} tasks ({parts}), {len(checklists):,} checklists with "
@@ -286,6 +280,17 @@ def inspect_curation(dataset: str, data_dir: Path | None = None) -> Inspection:
         + (f"{len(found.sites)} shops of its own" if found.sites else "the open web")
     )
     return Inspection(warnings=(*_pairing(found.tasks), *odd), summary=summary)
+
+
+def _of(tasks: Iterable[CurationTask], scenario: Scenario) -> list[CurationTask]:
+    return [task for task in tasks if task.scenario == scenario]
+
+
+def _counts(scenario: Scenario, tasks: Sequence[CurationTask]) -> str:
+    """A row of the paper's table 8; who explores has no product in mind."""
+    products = {task.product_type for task in tasks if task.product_type}
+    sought = f" for {len(products)} products" if products else ""
+    return f"{len(tasks)} {scenario}{sought} of {sum(len(one.checklist) for one in tasks) / len(tasks):.1f} items"
 
 
 def _pairing(tasks: Sequence[CurationTask]) -> Iterator[str]:
@@ -389,8 +394,7 @@ class PairingReport(Record, frozen=True, kw_only=True):
 
 def check_pairing(tasks: Sequence[CurationTask]) -> tuple[PairingReport, ...]:
     """Look for queries that belong to another user, scenario by scenario. Asks no model."""
-    scenarios = dict.fromkeys(task.scenario for task in tasks)
-    return tuple(_check(one, [task for task in tasks if task.scenario == one]) for one in scenarios)
+    return tuple(_check(one, _of(tasks, one)) for one in dict.fromkeys(task.scenario for task in tasks))
 
 
 def _check(scenario: Scenario, tasks: list[CurationTask]) -> PairingReport:

@@ -181,8 +181,9 @@ def failures_of(run: CurationScored) -> tuple[Failures, ...]:
     brands = {words(one.facts.brand) for one in stored.extractions.values() if one.facts is not None}
     brands |= {words(task.target.brand) for task, _ in answered if task.target}
     cases: list[Case] = []
+    verdicts = run.places
     for task, curation in answered:
-        places = run.places.get(task.id, ())
+        places = verdicts[task.id]
         cases += _of_task(task, curation, places, brands - {()})
         for curated, place in zip(curation.products, places, strict=False):
             cases += _of_product(run, curation, curated, place)
@@ -224,14 +225,17 @@ def _of_task(
         biased = any(set(brand) <= said and not set(brand) <= asked for brand in brands)
         yield "biased query rewriting", task.id, query, biased
         yield "overcomplicated query", task.id, query, len(query.split()) > LONG_QUERY_WORDS
-    lists = [one.url for one in places if one.page_class == "listing"]
-    few = len(curation.products) < COUNTED_PRODUCTS
-    seen = ", ".join(lists) or f"{len(curation.products)} products"
-    yield "premature termination", task.id, seen, few or bool(lists)
+    named = [one for one in places if one.url]
+    lists = [one.url for one in named if one.page_class == "listing"]
+    early = len(curation.products) < COUNTED_PRODUCTS or bool(lists)
+    if early or all(one.link for one in named):  # Else a page that was not looked at may be a list.
+        seen = ", ".join(lists) or f"{len(curation.products)} products"
+        yield "premature termination", task.id, seen, early
     sites = {urlsplit(step.url).hostname for step in curation.trace if step.url.startswith("http")}
-    if sites:
-        failed = any(not item.satisfied for one in places if one.url for item in one.decided)
-        yield "insufficient exploration", task.id, ", ".join(sorted(map(str, sites))), len(sites) == 1 and failed
+    satisfied = [item.satisfied for one in named for item in one.decided]
+    if sites and satisfied:
+        alone = len(sites) == 1 and not all(satisfied)
+        yield "insufficient exploration", task.id, ", ".join(sorted(map(str, sites))), alone
 
 
 def queries_of(curation: Curation) -> tuple[str, ...]:

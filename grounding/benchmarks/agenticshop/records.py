@@ -342,6 +342,11 @@ class Reported(Record, frozen=True, kw_only=True):
     not_satisfied_items: float | None = None
     dimensions: dict[str, str] = msgspec.field(default_factory=dict)
 
+    @property
+    def adds_up(self) -> bool:
+        """Whether there are sums: our own wording does not ask for them."""
+        return self.satisfaction_percentage is not None or bool(self.dimensions)
+
 
 class Judgement(Record, frozen=True, kw_only=True):
     """What one judge says of one product. ``step_id`` is ``TASK/RANK/JUDGE``."""

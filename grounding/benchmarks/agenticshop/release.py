@@ -22,7 +22,6 @@ their user: the release collects them in the order in which they were done, whic
 
 import codecs
 import json
-import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -39,6 +38,7 @@ from grounding.data.images import ImageFault, probe_image
 from grounding.errors import UserError
 from grounding.records import Failure
 
+from .agents.base import each
 from .agents.search import curation_prompt
 from .asking import fact_lines
 from .loader import nearest, profile_of
@@ -112,10 +112,10 @@ _NUMBERS = {
 def read_extraction(step_id: str, decoded: object, *, segments: tuple[Segment, ...] = ()) -> Extraction:
     """One extraction from a decoded file, with the pictures that were kept of the page; ``unparsed`` if it is none."""
     made = partial(Extraction, step_id=step_id, key="", extractor=EXTRACTOR)
-    if not isinstance(decoded, dict) or not isinstance(decoded.get("source_url"), str):
+    if not isinstance(decoded, dict) or not isinstance(url := decoded.get("source_url"), str):
         why = "expected an object with source_url and available_product_info"
         return made(url="", failure=Failure(kind="unparsed", message=why))
-    url, info, said = decoded["source_url"], decoded.get("available_product_info"), decoded.get("reviews")
+    info, said = (decoded.get(name) for name in _KEPT)
     if isinstance(info, dict) and set(info) == {"description"}:
         info = info["description"]
     described = text_of(info or "")
@@ -133,9 +133,14 @@ def read_extraction(step_id: str, decoded: object, *, segments: tuple[Segment, .
     return made(page=RenderedPage(url=url, text=text, segments=segments), facts=facts if text else None, raw=raw)
 
 
+def _is_released(name: str) -> bool:
+    """Whether an extractor or a judge is the release's own: recorded by it, or asked as it asks."""
+    return name == JUDGE or name.endswith("@official")
+
+
 def extraction_json(extraction: Extraction) -> dict[str, Any]:
     """An extraction as the release writes it: the facts told as a description, the reviews as one text."""
-    if extraction.extractor == EXTRACTOR or extraction.extractor.endswith("@official"):
+    if _is_released(extraction.extractor):
         with suppress(ValueError, AttributeError):  # What the release's own extractor wrote stands as it is.
             said = json.loads(extraction.raw)
             return {"source_url": extraction.url, **{name: said.get(name, {}) for name in _KEPT}}
@@ -159,9 +164,8 @@ def read_evaluation(product_id: str, decoded: object, checklist: Sequence[Checkl
         why = "expected an object with stats and annotated_checklist"
         return replace(found, failure=Failure(kind="unparsed", message=why))
     given: dict[str, dict[str, Any]] = {}
-    for dimension, said in annotated.items():
-        entries = [one for one in said if isinstance(one, dict)] if isinstance(said, list) else []
-        given |= _placed([item for item in checklist if item.dimension == dimension], entries)
+    for dimension in annotated:
+        given |= _placed([item for item in checklist if item.dimension == dimension], each(annotated, dimension))
     verdicts = []
     for item in checklist:
         if (entry := given.get(item.id)) is None:
@@ -191,11 +195,13 @@ def _plain(text: str) -> str:
 
 
 def read_reported(evaluation: dict[str, Any]) -> Reported:
-    """What the judge says that its verdicts add up to; as in the release, true and false are numbers."""
+    """What the judge says that its verdicts add up to; as in the release, true and false are numbers. What is no finite
+    number, or so large that it can't be meant, is none.
+    """
     parts = (evaluation.get("stats"), evaluation.get("page_accessibility"))
     stats, page = (one if isinstance(one, dict) else {} for one in parts)
     numbers = {
-        ours: float(said) if isinstance(said := stats.get(theirs), int | float) and math.isfinite(said) else None
+        ours: float(said) if isinstance(said := stats.get(theirs), int | float) and abs(said) < 1e15 else None
         for ours, theirs in _NUMBERS.items()
     }
     total = numbers.pop("total_items")
@@ -211,12 +217,13 @@ def read_reported(evaluation: dict[str, Any]) -> Reported:
 
 
 def evaluation_json(judgement: Judgement, checklist: Sequence[ChecklistItem], extraction: Extraction) -> dict[str, Any]:
-    """A judgement without a failure as the release's collector reads it. ``stats`` are what the judge reported, else
-    what its verdicts add up to over all items of the checklist.
+    """A judgement without a failure as the release's collector reads it. ``stats`` are what the judge reported;
+    where it was not asked for sums, what its verdicts add up to over all items of the checklist.
     """
     verdicts = {verdict.item: verdict for verdict in judgement.verdicts if "missing" not in verdict.flags}
-    reported = judgement.reported or _added_up(verdicts, checklist, extraction)
-    kind = None if judgement.reported else extraction.page_class
+    reported, kind = judgement.reported, None
+    if reported is None or not (reported.adds_up or _is_released(judgement.judge)):
+        reported, kind = _added_up(verdicts, checklist, extraction), extraction.page_class
     usual = {True: "success", False: "error", None: None}[reported.accessible]
     page = {
         "accessible": reported.accessible,
@@ -282,8 +289,10 @@ def read_search_answers(path: Path) -> dict[str, Curation]:
 
 
 def search_entry(task: CurationTask, curation: Curation) -> dict[str, Any]:
+    """What an agent answered as :func:`read_search_answers` reads it: an answer that names nothing is no error."""
     results = [{theirs: getattr(one, ours) for ours, theirs in _CURATED.items()} for one in curation.products]
-    error = {} if curation.failure is None else {"error": curation.failure.message}
+    failure = curation.failure
+    error = {"error": failure.message} if failure is not None and failure.kind == "error" else {}
     return {"user": task.user, "search_results": results, **error}
 
 
@@ -327,8 +336,11 @@ def read_eval_results(
     for task in tasks:
         for rank in range(MAX_RESULTS):
             result, product = _result(root, task, rank), product_id(task.id, rank)
-            for extracted in _decoded(result / "extraction_result.json"):
-                segments = () if evidence is None else _segments(result / "artifacts", evidence)
+            if not result.is_dir():
+                continue
+            segments = () if evidence is None else _segments(result / "artifacts", evidence)
+            # Where its extractor failed, the release leaves a folder without the file.
+            for extracted in _decoded(result / "extraction_result.json") or [None]:
                 extractions.append(read_extraction(product, extracted, segments=segments))
             for evaluated in _decoded(result / "evaluation_result.json"):
                 judgements.append(read_evaluation(product, evaluated, task.checklist))
@@ -375,20 +387,18 @@ def write_lists(
 
 
 def export_run(run: Path, to: Path, *, judge: str | None = None) -> str:
-    """Write a run as the release has its own; ``judge``: whose verdicts, of the one that counts where None. Returns
-    what was written, in words.
+    """Write a run as the release has its own; ``judge``: whose verdicts, of the one that counts where None, and none
+    where nobody judged. Returns what was written, in words.
     """
     folder = CurationFolder(run)
     info = folder.read_info()
     stored, asked = read_stored(folder, info), info.asked
-    chosen = judge or headline_of(stored.judgements)
-    if chosen not in stored.judgements:
-        known = ", ".join(stored.judgements) or "none"
-        raise UserError(f"--judge {chosen}: no such judge in {run}; there are: {known}")
+    if judge and judge not in stored.judgements:
+        raise UserError(f"--judge {judge}: no such judge in {run}; there are: {', '.join(stored.judgements) or 'none'}")
     name = f"{asked.agent}-{asked.model}" if asked.model else asked.agent
     name = re.sub(r"[^A-Za-z0-9_.\-]+", "-", name).lstrip("-.")[:100] or "model"
     kind = "search_llms" if asked.agent == "search" else "web_agents"
-    results = write_release(to, stored, chosen, f"{kind}/{name}", EvidenceFolder(run / EVIDENCE))
+    results = write_release(to, stored, judge or headline_of(stored), f"{kind}/{name}", EvidenceFolder(run / EVIDENCE))
     users, tasks, products = len({one.user for one in stored.tasks}), len(stored.curations), len(stored.extractions)
     return f"{products:,} products of {tasks:,} tasks and {users:,} users: {results}"
 
@@ -401,22 +411,26 @@ def write_release(folder: Path, stored: StoredRun, judge: str, model: str, evide
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UserError(f"{folder}: is there already and not empty; give a new folder")
     artifacts, results = folder / "product_curation_artifacts", folder / "eval_results" / model
-    curations = stored.curations
-    curated = [task for task in stored.tasks if task.id in curations]
+    curations, judgements = stored.curations, stored.judgements.get(judge, {})
+    failures = {name: one.failure.kind for name, one in curations.items() if one.failure is not None}
+    curated = [task for task in stored.tasks if task.id in curations and failures.get(task.id) != "missing"]
     write_lists(folder / "data" / "user_profiles", "user_profile", stored.tasks, profile_of)
     write_lists(artifacts / "inputs", "search_input", stored.tasks, input_entry)
     write_lists(artifacts / model, "search_output", curated, lambda task: search_entry(task, curations[task.id]))
     for task in stored.tasks:
         for rank in range(COUNTED_PRODUCTS):
             extraction = stored.extractions.get(product_id(task.id, rank))
-            if extraction is None:
+            if extraction is None or (extraction.failure is not None and extraction.failure.kind == "missing"):
                 continue
             result = _result(results, task, rank)
+            if extraction.failure is not None:
+                result.mkdir(parents=True, exist_ok=True)
+                continue
             write_json(result / "extraction_result.json", extraction_json(extraction), indent=2)
             for number, segment in enumerate(extraction.page.segments if extraction.page else (), start=1):
                 (result / "artifacts").mkdir(exist_ok=True)
                 (result / "artifacts" / f"fullpage_part_{number}.png").write_bytes(evidence.get(segment.file))
-            judgement = stored.judgements[judge].get(extraction.step_id)
+            judgement = judgements.get(extraction.step_id)
             if judgement is not None and judgement.failure is None:
                 evaluation = evaluation_json(judgement, task.checklist, extraction)
                 write_json(result / "evaluation_result.json", evaluation, indent=2)

@@ -21,6 +21,7 @@ from grounding.report.table import drawn, print_named
 from .asking import fact_lines
 from .judge.base import REFERENCE
 from .records import (
+    COUNTED_PRODUCTS,
     DIMENSIONS,
     SCENARIOS,
     Curated,
@@ -29,7 +30,6 @@ from .records import (
     Dimension,
     ProductFacts,
     Scenario,
-    curated_pages,
     product_id,
     row_of,
 )
@@ -47,7 +47,6 @@ from .scores import (
     is_success,
     mean,
     share_of,
-    task_score,
 )
 
 READINGS: dict[ScoringName, str] = {
@@ -165,7 +164,7 @@ def run_notes(result: CurationScored) -> Iterator[tuple[str, str]]:
     if summary.behaviours.steps and not summary.behaviours.labelled:
         yield "steps", f"{NOTHING}: nobody asked the agent what its steps are for"
     sought = any(row_of(task.scenario).intent == "target_finding" for task in stored.tasks)
-    if sought and summary.own.figure("found").value is None:
+    if sought and figure_of(result, "found").value is None:
         yield "target", f"{NOTHING}: the data names no targets; the release's raw file does (user_raw/)"
     yield from losses(stored)
     took, steps_per_task = [f"{result.info.wall_s:.1f} s"], summary.behaviours.steps_per_task
@@ -214,7 +213,7 @@ METRICS = (
 def read(path: Path) -> RunRows:
     scored = read_scored(path)
     info, summary, asked, stored = scored.info, scored.summary, scored.info.asked, scored.stored
-    places = scored.places
+    places = scored.places if summary.headline else {}
     return RunRows(
         folder=path,
         benchmark="agenticshop",
@@ -260,7 +259,8 @@ def _row(task: CurationTask, places: TaskVerdicts, curation: Curation | None) ->
     outcomes = tuple(dict.fromkeys(one.outcome for one in places))
     asked = curation is not None and "open" not in outcomes
     found = curation or Curation(step_id=task.id, key="")
-    scores: dict[str, float | None] = {"success": 100.0 * is_success(places) if places else None}
+    success = is_success(places) if places else None
+    scores: dict[str, float | None] = {"success": None if success is None else 100.0 * success}
     for metric, measure in _MEASURED.items():
         above, below = share_of(MEASURES[measure](places))
         scores[metric] = 100.0 * above / below if below else None
@@ -271,15 +271,14 @@ def _row(task: CurationTask, places: TaskVerdicts, curation: Curation | None) ->
         "Products": answer,
         "Places": "\n".join(f"{one.rank + 1}: {one.outcome} {one.reason}".strip() for one in places),
     }
-    result: Result = "hit" if is_success(places) else "miss"
+    result: Result = "hit" if success else "miss"
+    lost = next((kind for kind in ("error", "unparsed", "missing") if kind in outcomes), None)
     if curation is None or not places:
         result = "missing"
     elif found.failure is not None and not found.products:
         result = found.failure.kind
-    elif "error" in outcomes:
-        result = "error"
-    elif "unparsed" in outcomes and task_score(places) is None:
-        result = "unparsed"
+    elif lost == "error" or (lost and (success is None or scores["score"] is None)):
+        result = lost
     return ItemRow(
         id=task.id,
         task=task.id,
@@ -320,24 +319,23 @@ def gather_curation(scored: CurationScored) -> tuple[dict[str, Any], list[dict[s
     stored, info, headline = scored.stored, scored.info, scored.places
     rows, details = [], []
     for number, task in enumerate(stored.tasks):
-        curation, places = stored.curations.get(task.id), headline.get(task.id, ())
+        curation, places = stored.curations.get(task.id), headline[task.id]
         named = () if curation is None else curation.products[:MAX_PRODUCTS]
         judged = zip(named, (*places, *[None] * MAX_PRODUCTS), strict=False)
         products = [_product(stored, product_id(task.id, rank), *one) for rank, one in enumerate(judged)]
         verdicts = [found[number] for found in scored.verdicts.values()]
         decided = [share_of(item.satisfied for one in of_task for item in one.decided) for of_task in verdicts]
-        pages = [stored.extractions.get(page.product_id) for page in curated_pages(task, curation)]
         named_as = " ".join(f"{one.name} {one.url}" for one in named)
         rows.append(
             {
                 "id": task.id,
                 "user": task.user,
                 "scenario": task.scenario,
-                "outcome": ", ".join(dict.fromkeys(one.outcome for one in places)) or "missing",
+                "outcome": ", ".join(dict.fromkeys(one.outcome for one in places)),
                 "query": (task.query or task.situation)[:300],
                 "words": f"{task.id} {task.query} {task.situation} {task.product_type} {named_as}"[:4_000].lower(),
                 "shares": [(int(yes), int(of)) for yes, of in decided],
-                "classes": ["" if one is None else one.page_class or "not fetched" for one in pages],
+                "classes": [one["class"] for one in products[:COUNTED_PRODUCTS]],
             }
         )
         details.append(_cut(msgspec.to_builtins({"task": task, "curation": curation, "products": products})))
@@ -355,9 +353,12 @@ def gather_curation(scored: CurationScored) -> tuple[dict[str, Any], list[dict[s
 
 
 def _product(stored: StoredRun, name: str, curated: Curated, place: PlaceVerdict | None) -> dict[str, Any]:
-    extraction = stored.extractions.get(name)
+    extraction, kind = stored.extractions.get(name), ""
     page, facts = (None, None) if extraction is None else (extraction.page, extraction.facts)
     text = "" if page is None else page.text
+    if extraction is not None:
+        # Of the release's results there is no page that could be classed.
+        kind = extraction.page_class or ("product" if place is not None and place.link == "product" else "not fetched")
     if extraction is not None and page is not None:
         page = msgspec.structs.replace(page, text="", data=())
         extraction = msgspec.structs.replace(extraction, page=page, facts=None)
@@ -368,6 +369,7 @@ def _product(stored: StoredRun, name: str, curated: Curated, place: PlaceVerdict
     sources = {one.field: (one.source, one.quote) for one in facts.sources}
     return {
         **msgspec.to_builtins(curated),
+        "class": kind,
         "errors": [words for words, so in errors.items() if so],
         "extraction": extraction,
         "facts": [

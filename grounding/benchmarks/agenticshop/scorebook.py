@@ -36,7 +36,7 @@ from .scores import (
 BENCHMARK: Literal["agenticshop"] = "agenticshop"
 EVIDENCE = "evidence"  # The folder of kept pages within that of a run.
 ROLES = {"agent": "agent", "extractor": "extractor", "judges": "judge"}  # As costs are shown, and as they are kept.
-SCORING = "agenticshop.3"  # Both readings are always computed; the number goes up when the arithmetic of one changes.
+SCORING = "agenticshop.4"  # Both readings are always computed; the number goes up when the arithmetic of one changes.
 AnswerT = TypeVar("AnswerT", Curation, Extraction, Judgement)
 
 
@@ -136,8 +136,11 @@ def read_stored(folder: CurationFolder, info: CurationRunInfo) -> StoredRun:
                 subject = JudgedProduct(checklist=task.checklist, extraction=found)
                 if one is not None and one.key == judgement_key(judge.identity, subject):
                     said[judge.name][page.product_id] = one
+    in_order = {task.id: curations[task.id] for task in tasks if task.id in curations}
+    run = StoredRun(tasks=tasks, curations=in_order, extractions=pages, judgements=said)
     # The reference takes no part, which leaves most items open, nor does the release's judge, which looks things up.
-    full = [of for name, of in said.items() if name != REFERENCE and _sees_all(of) and not name.endswith("@official")]
+    takes_part = (name for name in said if name != REFERENCE and not name.endswith("@official"))
+    full = [said[name] for name in takes_part if run.sees_pages(name)]
     if len(full) > 1:
         # A product that a judge has not got to yet has no majority yet.
         checklists = {task.id: task.checklist for task in tasks}
@@ -146,18 +149,13 @@ def read_stored(folder: CurationFolder, info: CurationRunInfo) -> StoredRun:
             for name in pages
             if all(name in of for of in full)
         }
-    in_order = {task.id: curations[task.id] for task in tasks if task.id in curations}
-    return StoredRun(tasks=tasks, curations=in_order, extractions=pages, judgements=said)
+    return run
 
 
-def _sees_all(judgements: dict[str, Judgement]) -> bool:
-    return all(one.condition == "full" for one in judgements.values())
-
-
-def headline_of(judgements: dict[str, dict[str, Judgement]]) -> str:
+def headline_of(run: StoredRun) -> str:
     """The judge that counts: the majority, else one that is shown everything, the reference last; "" for none."""
-    full = [name for name, found in judgements.items() if _sees_all(found)]
-    return next(iter(sorted(full, key=lambda name: (name != MAJORITY, name == REFERENCE)) or judgements), "")
+    full = filter(run.sees_pages, run.judgements)
+    return next(iter(sorted(full, key=lambda name: (name != MAJORITY, name == REFERENCE)) or run.judgements), "")
 
 
 class CurationCounts(Record, frozen=True, kw_only=True, omit_defaults=False):
@@ -196,7 +194,9 @@ class CurationScored(Record, frozen=True, kw_only=True):
 
     @property
     def places(self) -> dict[str, TaskVerdicts]:
-        return {places[0].task: places for places in self.verdicts.get(self.summary.headline, ())}
+        """By task what the judge that counts says; where nobody judged, what hangs on no judge."""
+        headline = self.summary.headline
+        return {places[0].task: places for places in self.verdicts.get(headline) or self.stored.verdicts(headline)}
 
 
 def score_curation(folder: CurationFolder) -> CurationScored:
@@ -228,7 +228,7 @@ def _scored(folder: CurationFolder, info: CurationRunInfo, summary: CurationSumm
 def _summary(
     folder: Path, info: CurationRunInfo, stored: StoredRun, verdicts: dict[str, tuple[TaskVerdicts, ...]]
 ) -> CurationSummary:
-    headline, seed = headline_of(stored.judgements), info.asked.seed
+    headline, seed = headline_of(stored), info.asked.seed
     places = [one for of_task in verdicts[headline] for one in of_task]
     outcomes = {one.outcome for tasks in verdicts.values() for of_task in tasks for one in of_task}
     unfinished = not outcomes.isdisjoint(("open", "error"))

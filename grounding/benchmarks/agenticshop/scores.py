@@ -114,11 +114,15 @@ class StoredRun(Record, frozen=True, kw_only=True):
 
     def verdicts(self, judge: str) -> tuple[TaskVerdicts, ...]:
         """The verdicts of a judge over three places a task; those of "" hang on no judge."""
-        places = range(COUNTED_PRODUCTS)
-        return tuple(tuple(_place(self, task, rank, judge) for rank in places) for task in self.tasks)
+        places, sees_pages = range(COUNTED_PRODUCTS), self.sees_pages(judge)
+        return tuple(tuple(_place(self, task, rank, judge, sees_pages) for rank in places) for task in self.tasks)
+
+    def sees_pages(self, judge: str) -> bool:
+        """Whether a judge is shown all of a page, so that one that is no product's satisfies nothing unasked."""
+        return all(one.condition == "full" for one in self.judgements.get(judge, {}).values())
 
 
-def _place(run: StoredRun, task: CurationTask, rank: int, judge: str) -> PlaceVerdict:
+def _place(run: StoredRun, task: CurationTask, rank: int, judge: str, sees_pages: bool) -> PlaceVerdict:
     name, target, found = product_id(task.id, rank), task.target, None
     curation, extraction = run.curations.get(task.id), run.extractions.get(name)
     judgement = run.judgements.get(judge, {}).get(name)
@@ -138,7 +142,7 @@ def _place(run: StoredRun, task: CurationTask, rank: int, judge: str) -> PlaceVe
         outcome, why = "open", "not extracted yet"
     elif extraction.failure is not None:
         outcome, why = extraction.failure.kind, extraction.failure.message
-    elif link in _OUTCOME and (judgement is None or judgement.condition == "full"):
+    elif link in _OUTCOME and sees_pages:
         # What sees less than the page judges any link, as the release's conditions do.
         outcome = _OUTCOME[link]
     elif judgement is None:
@@ -291,13 +295,12 @@ def official_figures(tasks: Sequence[TaskVerdicts]) -> OfficialFigures:
     anything else is 0 of 0, and a dimension of nothing is 0, not missing.
     """
     present = [[one for one in places if _has_results(one)] for places in tasks]
-    # The release goes through its folders by name. Our own wording does not ask what verdicts add up to.
+    # The release goes through its folders by name.
     ordered = sorted(filter(None, present), key=lambda places: places[0].user)
-    said = [[one.reported for one in places if one.reported] for places in ordered]
-    reports = [[one for one in of if one.satisfaction_percentage is not None or one.dimensions] for of in said]
-    products = sum(map(len, reports))
-    percentage, dimensions = None, {}
-    if products:
+    reports = [[one.reported for one in places if one.reported] for places in ordered]
+    percentage, dimensions, products = None, {}, 0
+    if any(one.adds_up for of in reports for one in of):
+        products = sum(map(len, reports))
         percentage = _rounded_mean(_rounded_mean(one.satisfaction_percentage or 0.0 for one in of) for of in reports)
         dimensions = {name: _rounded_mean(_dimension_sum(of, name) for of in reports) for name in DIMENSIONS}
     return OfficialFigures(
@@ -306,21 +309,24 @@ def official_figures(tasks: Sequence[TaskVerdicts]) -> OfficialFigures:
 
 
 def _has_results(one: PlaceVerdict) -> bool:
-    """Whether the release has a folder of the product: one was named, and its page read."""
-    return bool(one.url) and one.outcome != "open" and (one.outcome != "missing" or bool(one.link))
+    """Whether the release has a folder of the product: its page was read, or could not be."""
+    return one.outcome != "open" and (bool(one.link) or (bool(one.url) and one.outcome in ("unparsed", "error")))
 
 
 def _dimension_sum(reports: Sequence[Reported], dimension: Dimension) -> float:
     above = below = 0
     for one in reports:
         # Only digits on either side, and blanks around them.
-        said = re.fullmatch(r"\s*(\d{1,9})\s*/\s*(\d{1,9})\s*", one.dimensions.get(dimension, ""), re.ASCII)
+        said = re.fullmatch(r"\s*(\d{1,9})\s*/\s*(\d{1,9})\s*", one.dimensions.get(dimension, ""))
         above, below = (above + int(said[1]), below + int(said[2])) if said else (above, below)
     return round(100 * above / below, 4) if below else 0.0
 
 
 def _rounded_mean(values: Iterable[float]) -> float:
-    return round(mean(values) or 0.0, 4)
+    total, every = 0.0, list(values)
+    for value in every:
+        total += value  # As the release adds up: from Python 3.12 on sum() gives other last digits.
+    return round(total / max(len(every), 1), 4)
 
 
 # --- the paper's figures ---------------------------------------------------------------------------------------------
@@ -330,8 +336,11 @@ def task_score(places: Sequence[PlaceVerdict]) -> float | None:
     return mean(one.share for one in places)
 
 
-def is_success(places: TaskVerdicts) -> bool:
-    return all(one.link == "product" for one in places)
+def is_success(places: TaskVerdicts) -> bool | None:
+    """Whether all places hold product pages; None where that hangs on one that was not measured."""
+    if any(one.link not in ("", "product") or one.outcome == "not-curated" for one in places):
+        return False
+    return True if all(one.link == "product" for one in places) else None
 
 
 def looked_at(one: PlaceVerdict) -> bool:
@@ -350,7 +359,7 @@ def _found(places: TaskVerdicts) -> Said:
 
 
 def _fails_price(one: PlaceVerdict) -> bool:
-    prices = [item for item in one.items if item.dimension == "price_sensitivity" and "undecided" not in item.flags]
+    prices = [item for item in one.decided if item.dimension == "price_sensitivity"]
     return one.outcome == "judged" and any(not item.satisfied for item in prices)
 
 
@@ -370,7 +379,7 @@ MEASURES: dict[str, Callable[[TaskVerdicts], Said]] = {
     "irrelevant": lambda places: (one.link == "irrelevant" for one in places if one.link in WRONG),
     # Of the product pages, those without a single rating or review.
     "no_review": lambda places: (
-        None if one.has_reviews is None else not one.has_reviews for one in places if one.outcome == "judged"
+        None if one.has_reviews is None else not one.has_reviews for one in places if one.link == "product"
     ),
     # Of the products that fail an item on the price, and of which price and budget are known, those that cost more.
     "over_budget": lambda places: (one.over_budget for one in places if _fails_price(one)),
@@ -419,7 +428,7 @@ def judge_scores(judge: str, tasks: Sequence[TaskVerdicts], *, seed: int = 0) ->
             for name, found in groups.items()
         },
         official={name: official_figures(found) for name, found in groups.items()},
-        successes=sum(map(is_success, tasks)),
+        successes=sum(is_success(one) is True for one in tasks),
         products=len(judged),
         items=len(items),
         satisfied=sum(item.satisfied for item in items),

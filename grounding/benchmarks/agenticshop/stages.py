@@ -224,8 +224,8 @@ class RecordedPages:
 
         async def answer(item: CuratedPage, key: str) -> Extraction:
             found = self.extractions.get(item.product_id)
-            if found is not None and found.url == item.url:
-                return msgspec.structs.replace(found, key=key, call=None)
+            if found is not None and (found.failure is not None or found.url == item.url):
+                return msgspec.structs.replace(found, key=key, url=item.url, call=None)
             what = "no page of this product" if found is None else f"the page of another URL ({found.url})"
             failure = Failure(kind="missing", message=f"{what} is recorded")
             return Extraction(step_id=item.product_id, key=key, url=item.url, extractor="recorded", failure=failure)

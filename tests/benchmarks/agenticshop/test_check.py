@@ -35,7 +35,9 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     write_profiles(tmp_path, profiles())
     assert app(given, result_action="return_value") == 0
     printed = capsys.readouterr()
-    counted = "5 users, 5 tasks (5 low_involvement of 6.0 items), 5 checklists with 30 items; the open web"
+    counted = (
+        "5 users, 5 tasks (5 low_involvement for 5 products of 6.0 items), 5 checklists with 30 items; the open web"
+    )
     assert printed.out.startswith(f"no problems found: {counted}")
     assert "grounding: warning: 5 tasks, where the card says 350" in printed.err
 
@@ -54,4 +56,4 @@ def test_the_released_samples() -> None:
     found = inspect_curation("agenticshop", REAL)
     assert found.problems == ()
     assert sum("looks like that of" in warning for warning in found.warnings) == 9
-    assert found.summary.startswith("25 users, 35 tasks (5 explicit_title of 20.0 items,")
+    assert found.summary.startswith("25 users, 35 tasks (5 explicit_title for 5 products of 20.0 items,")

@@ -5,8 +5,10 @@ from pathlib import Path
 
 import msgspec
 import pytest
+import shell
 
 from benchmarks.agenticshop.made import CHECKLIST, made_task
+from benchmarks.agenticshop.profiles import profile, write_profiles
 from benchmarks.agenticshop.runs import write_run
 from grounding.benchmarks.agenticshop.scorebook import CurationFolder
 from grounding.cli import app
@@ -81,6 +83,14 @@ def test_a_run_goes_into_the_releases_layout_and_back(run: Path, tmp_path: Path,
         app(["curation", "export", str(run), "--out", str(tree)])
 
 
+def test_a_run_that_nobody_judged_goes_out_for_the_releases_judge(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    run = write_run(tmp_path / "run", TASKS, {}, judges=()).path
+    assert app(["curation", "export", str(run), "--out", str(tmp_path / "tree")]) == 0
+    assert "6 products of 2 tasks" in capsys.readouterr().out
+    assert len(list((tmp_path / "tree").rglob("extraction_result.json"))) == 6
+    assert list((tmp_path / "tree").rglob("evaluation_result.json")) == []
+
+
 def test_a_run_keeps_its_reading_unless_another_is_asked_for(run: Path, capsys: pytest.CaptureFixture[str]):
     folder = CurationFolder(run)
     folder.write_info(msgspec.structs.replace(folder.read_info(), preset="official"))
@@ -116,3 +126,32 @@ def test_a_dry_run_says_what_a_vendor_takes_for_searches(tmp_path: Path, capsys:
     (agent,) = found["models"]
     assert 0 < agent["low_usd"] < agent["expected_usd"] < agent["high_usd"]
     assert any("the vendor's fee is 0.01 US dollars a search" in note for note in found["notes"])
+
+
+def test_results_of_which_a_file_is_not_there_or_damaged_lose_that_alone(tmp_path: Path) -> None:
+    """The release's own results, replayed: what it left no file of is in no score, and its user in the release's."""
+    write_profiles(tmp_path / "data", [profile(0), profile(1)])
+    urls = [f"http://a.test/{rank}" for rank in range(3)]
+    named = [{"product_name": "p", "product_url": url, "reasoning": ""} for url in urls]
+    answers = [{"user": f"USER{number}", "search_results": named} for number in (0, 1)]
+    (tmp_path / "home_search_output.json").write_text(json.dumps(answers))
+    results = tmp_path / "eval_results" / "web_agents" / "m" / "Home_and_Kitchen"
+    report = {"stats": {"satisfaction_percentage": 50.0}, "annotated_checklist": {}}
+    for user in range(2):
+        for rank, url in enumerate(urls):
+            result = results / f"user_USER{user}" / f"result_{rank:03d}"
+            result.mkdir(parents=True)
+            if (user, rank) in ((0, 0), (0, 1)):
+                said = {"source_url": url, "available_product_info": {"description": "a shoe"}}
+                (result / "extraction_result.json").write_text("{" if rank else json.dumps(said))
+                (result / "evaluation_result.json").write_text(json.dumps({"evaluation_result": report}))
+    given = ("--extractions", tmp_path / "eval_results", "--judgements", tmp_path / "eval_results")
+    options = ("--agent", "replay", "--curations", tmp_path / "home_search_output.json", *given)
+    done = shell.call(
+        "--dataset", "agenticshop", "--data-dir", tmp_path / "data", "--log-dir", tmp_path / "l", *options
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    (judge,) = shell.summary(shell.run_folder(tmp_path / "l"))["judges"]
+    assert judge["unmeasured"] == {"unparsed": 5}
+    official = judge["official"]["low_involvement"]
+    assert (official["satisfaction_percentage"], official["users"], official["products"]) == (25.0, 2, 1)

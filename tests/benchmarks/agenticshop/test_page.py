@@ -7,10 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
+from benchmarks.agenticshop.runs import journals
 from benchmarks.agenticshop.shown import CHECKLIST, FAR, shown_run
 from grounding.benchmarks.agenticshop.agreement import read_label_file
+from grounding.benchmarks.agenticshop.records import VerdictFlag
 from grounding.benchmarks.agenticshop.rows import gather_curation, write_curation_page
 from grounding.benchmarks.agenticshop.scorebook import score_curation
 
@@ -113,6 +116,20 @@ def test_verdicts_evidence_and_filters(tab: Any, tmp_path: Path) -> None:
     tab.locator("#count").click()
     tab.keyboard.press("j")
     assert tab.locator("#detail .top .muted").first.inner_text() != shown
+
+
+@pytest.mark.slow
+def test_what_nobody_decided_is_marked_as_neither_and_counted_by_none(tab: Any, tmp_path: Path) -> None:
+    folder = shown_run(tmp_path / "run", tasks=1, judges=("looker",))
+    _, _, judgements = journals(folder)
+    first = next(iter(judgements))
+    flags: tuple[VerdictFlag, ...] = ("missing", "undecided")
+    left = [msgspec.structs.replace(one, flags=(flag,)) for one, flag in zip(first.verdicts, flags, strict=False)]
+    judgements.append(msgspec.structs.replace(first, verdicts=(*left, *first.verdicts[2:])))
+    judgements.close()
+    tab.goto(write_curation_page(score_curation(folder)).as_uri())
+    assert tab.locator("#detail .matrix tr:has(button) td:nth-child(2) .mark.none").count() == 2
+    assert tab.locator("#product-0 b").inner_text() == "3/5"
 
 
 @pytest.mark.slow

@@ -25,7 +25,7 @@ from grounding.benchmarks.agenticshop.records import (
     RenderedPage,
     TraceStep,
 )
-from grounding.benchmarks.agenticshop.rows import losses, run_notes
+from grounding.benchmarks.agenticshop.rows import gather_curation, losses, run_notes
 from grounding.benchmarks.agenticshop.scorebook import CurationFolder, read_scored, read_stored, score_curation
 from grounding.cli import app
 from grounding.errors import UserError
@@ -230,6 +230,71 @@ def test_each_kind_of_failure_is_found(tmp_path: Path) -> None:
         "insufficient exploration": (1, 1),
     }
     assert found[0].cases[0][1] == "http://a.test/0 (brought)"
+
+
+def test_pages_of_a_run_that_nobody_judged_are_counted_and_shown(tmp_path: Path) -> None:
+    folder = write_run(tmp_path / "run", TASKS[:1], {}, judges=())
+    _, extractions, _ = journals(folder)
+    urls = [f"http://a.test/a/{rank}" for rank in range(3)]
+    extractions.append(made_extraction(TASKS[0], 0, urls[0], page_class="listing", facts=None))
+    extractions.close()
+    scored = score_curation(folder)
+    counted = {one.kind: (one.count, one.total) for one in failures_of(scored)}
+    assert (counted["premature termination"], counted["URL hallucination"]) == ((1, 1), (0, 3))
+    index, (details,) = gather_curation(scored)
+    (row,) = index["tasks"]
+    assert (row["outcome"], row["shares"]) == ("not-product, open", [])
+    assert details["products"][0]["errors"] == ["irrelevant"]
+    (shown,) = read_rows(folder.path).rows
+    assert set(shown.scores.values()) == {None}
+
+
+def test_results_of_the_release_are_product_pages_that_people_can_label(tmp_path: Path) -> None:
+    folder = write_run(tmp_path / "run", TASKS[:1], {}, judges=())
+    _, extractions, _ = journals(folder)
+    facts = ProductFacts(description="A tea.")
+    extractions.append(made_extraction(TASKS[0], 0, "http://a.test/a/0", page_class=None, facts=facts))
+    failure = Failure(kind="error", message="no browser")
+    extractions.append(made_extraction(TASKS[0], 1, "http://a.test/a/1", page_class=None, facts=None, failure=failure))
+    extractions.close()
+    index, (details,) = gather_curation(score_curation(folder))
+    assert index["tasks"][0]["classes"] == ["product", "not fetched", "product"]
+    assert [one["class"] for one in details["products"]] == ["product", "not fetched", "product"]
+
+
+def test_failures_that_hang_on_what_was_not_looked_at_are_not_counted(tmp_path: Path) -> None:
+    folder = write_run(tmp_path / "run", TASKS[:1], {}, judges=())
+    curations, extractions, _ = journals(folder)
+    urls = [f"http://a.test/a/{rank}" for rank in range(3)]
+    trace = (TraceStep(action="click", url="http://a.test/"),)
+    curations.append(made_curation(TASKS[0], urls, trace=trace))
+    curations.close()
+    counted = {one.kind: (one.count, one.total) for one in failures_of(score_curation(folder))}
+    # Three product pages, which nobody judged; then one that failed.
+    assert (counted["premature termination"], counted["insufficient exploration"]) == ((0, 1), (0, 0))
+    failure = Failure(kind="error", message="no browser")
+    extractions.append(made_extraction(TASKS[0], 0, urls[0], page=None, facts=None, failure=failure))
+    extractions.close()
+    counted = {one.kind: (one.count, one.total) for one in failures_of(score_curation(folder))}
+    assert counted["premature termination"] == (0, 0)
+
+
+def test_what_failed_is_no_task_without_three_product_pages(tmp_path: Path) -> None:
+    folder = write_run(tmp_path / "run", TASKS, HALF)
+    curations, _, _ = journals(folder)
+    curations.append(made_curation(TASKS[0], [], failure=Failure(kind="error", message="HTTP 503")))
+    curations.close()
+    _, extractions, _ = journals(folder)
+    failure = Failure(kind="missing", message="no page of this product is recorded")
+    extractions.append(made_extraction(TASKS[1], 0, "http://a.test/b/0", page=None, facts=None, failure=failure))
+    extractions.close()
+    score_curation(folder)
+    rows = {row.user: row for row in read_rows(folder.path).rows}
+    assert {name: (row.result, row.scores["success"]) for name, row in rows.items()} == {
+        "a": ("error", None),
+        "b": ("missing", None),
+        "c": ("hit", 100.0),
+    }
 
 
 def test_queries_of_traces() -> None:

@@ -322,6 +322,37 @@ def test_errors_of_attribution_are_of_the_pages_that_could_be_looked_at():
     assert undecided.figures["all tasks"]["over_budget"].n == 0
 
 
+def test_an_item_on_the_price_that_the_judge_forgot_is_no_failure():
+    forgotten = ItemVerdict(item="price_sensitivity/0", satisfied=False, flags=("missing",))
+    met = ItemVerdict(item="price_sensitivity/1", satisfied=True)
+    scores = judge_scores("one", [(place(0, items=(forgotten, met), over_budget=True),)])
+    assert scores.figures["all tasks"]["over_budget"].n == 0
+
+
+def test_product_pages_without_reviews_hang_on_no_judge():
+    tasks = [(place(0, "open", link="product", has_reviews=False), place(1, "unparsed", link="product"))]
+    found = judge_scores("", tasks).figures["all tasks"]["no_review"]
+    assert (found.value, found.n) == (1.0, 1)
+
+
+def test_success_is_not_known_where_a_page_was_not_looked_at():
+    product, lost = place(0), place(1, "error")
+    assert is_success((product, product, lost)) is None
+    assert is_success((place(0, "unreachable"), product, lost)) is False
+    assert is_success((place(0, "not-curated"), product, lost)) is False
+    assert is_success((product, place(1, "unparsed", link="product"))) is True
+
+
+def test_a_judge_that_does_not_see_pages_has_measured_nothing_of_a_page_before_it_is_asked():
+    task, urls = made_task(), ["http://a.test/0", "http://a.test/1"]
+    extractions = [made_extraction(task, rank, url, page_class="error", facts=None) for rank, url in enumerate(urls)]
+    first = made_judgement(task, 0, (), condition="url-only")
+    for judgements, outcomes in ((first, ["judged", "open"]), (None, ["unreachable", "unreachable"])):
+        said = {} if judgements is None else {product_id(task.id, 0): judgements}
+        places = verdicts_of(task, made_curation(task, urls), extractions, said)
+        assert [one.outcome for one in places[:2]] == outcomes
+
+
 def test_a_search_succeeds_with_one_product_of_the_target():
     said = {"a": (False, True, False), "b": (False, False, None), "c": (None, None, None)}
     tasks = [tuple(place(rank, user=user, found=one) for rank, one in enumerate(of)) for user, of in said.items()]

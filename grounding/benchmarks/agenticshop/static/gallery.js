@@ -130,8 +130,9 @@ function visited(product) {
 // --- one task ---
 const MARKS = { yes: ["✓", "satisfied"], no: ["✗", "not satisfied"], none: ["·", "nothing said"] };
 const verdictsOf = (product, item) => product.judgements.map((one) => ({ judge: one.judge, verdict: (one.verdicts || []).find((each) => each.item === item) }));
+const decided = (verdict) => !!verdict && !(verdict.flags || []).some((flag) => flag === "undecided" || flag === "missing");
 function mark({ judge, verdict }) {
-  const flags = (verdict && verdict.flags) || [], kind = !verdict || flags.includes("undecided") ? "none" : verdict.satisfied ? "yes" : "no";
+  const flags = (verdict && verdict.flags) || [], kind = !decided(verdict) ? "none" : verdict.satisfied ? "yes" : "no";
   return el("span", { class: `mark ${kind}`, title: [judgeName(judge), MARKS[kind][1], ...flags].join(", ") },
     [MARKS[kind][0], flags.some((flag) => flag !== "undecided") ? text("sup", "!") : null]);
 }
@@ -164,17 +165,18 @@ function matrix(task, products) {
 }
 function card(product, at) {
   const said = product.judgements.find((one) => one.judge === state.judge), first = segmentsOf(product)[0];
+  const items = said && !said.failure ? (said.verdicts || []).filter(decided) : [];
   return el("button", { type: "button", class: "card", id: `product-${at}`, "aria-selected": String(at === state.product), onclick: () => pick({ product: at, item: "", ...NOWHERE }) }, [
     first ? el("img", { src: kept(first.file), alt: "", loading: "lazy" }) : text("span", "no picture", { class: "nopicture" }),
-    el("span", { class: "what" }, [el("span", { class: "top" }, [`${product.rank + 1}.`, badge(product.seen.page_class || "not fetched"),
-      said ? text("b", `${(said.verdicts || []).filter((one) => one.satisfied).length}/${(said.verdicts || []).length}`) : null, product.rank < 3 ? null : text("span", "not counted", { class: "tag" })]),
+    el("span", { class: "what" }, [el("span", { class: "top" }, [`${product.rank + 1}.`, badge(product.class || "not fetched"),
+      items.length ? text("b", `${items.filter((one) => one.satisfied).length}/${items.length}`) : null, product.rank < 3 ? null : text("span", "not counted", { class: "tag" })]),
     text("span", product.name || product.url, { class: "name" }), product.errors.map((error) => text("span", error, { class: "tag error" }))])]);
 }
 function evidence(product) {
   const judged = product.judgements.map((one) => [judgeName(one.judge), [failed(one.failure), took(one.call, one.requests),
     one.reported && `says itself: ${one.reported.satisfaction_percentage ?? "–"} % satisfied; ${one.reported.reason || ""}`].filter(Boolean).join(" · ")]);
   return el("div", { id: "evidence" }, [
-    el("div", { class: "top" }, [badge(product.seen.page_class || "not fetched"), text("span", product.seen.class_reason || "", { class: "muted" }), text("span", product.seen.extractor ? `read by ${product.seen.extractor}` : "", { class: "muted" })]),
+    el("div", { class: "top" }, [badge(product.class || "not fetched"), text("span", product.seen.class_reason || "", { class: "muted" }), text("span", product.seen.extractor ? `read by ${product.seen.extractor}` : "", { class: "muted" })]),
     visited(product), product.reasoning ? [text("h3", "why the agent chose it"), text("p", product.reasoning, { class: "muted" })] : null,
     el("div", { class: "twofold" }, [viewer(product, state, (at) => pick({ segment: at, box: null })), pageText(product, state.quote)]),
     text("h3", "facts"), factRows(product), pairs(judged),

@@ -14,6 +14,7 @@ import http.server
 import io
 import itertools
 import json
+import math
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -139,6 +140,30 @@ def test_scores_are_the_releases_digit_for_digit() -> None:
 def test_a_judge_that_was_asked_for_no_sum_has_no_official_figure() -> None:
     found = figures_of("explicit_title", {"u": [{"is_product_page": True}] * 3})
     assert (found.satisfaction_percentage, found.dimensions, found.products) == (None, {}, 0)
+
+
+def test_a_report_without_a_sum_counts_as_0_beside_others() -> None:
+    # So collect_results.py counts it; it takes any blanks around the digits, too.
+    reports: list[dict[str, Any] | None] = [
+        {"satisfaction_percentage": 50.0, "price_sensitivity_percentage": "1\u00a0/ 2"},
+        {"is_product_page": True},
+    ]
+    found = figures_of("explicit_title", {"u": reports})
+    assert (found.satisfaction_percentage, found.products) == (25.0, 2)
+    assert found.dimensions["price_sensitivity"] == 50.0
+
+
+def test_means_are_added_up_one_after_the_other() -> None:
+    # Users whose sum by sum() of Python 3.12 rounds to another last digit.
+    percentages = [26.05, 80.5, 54.87, 1.4, 71.97, 39.88, 82.48, 66.82]
+    users: dict[str, list[dict[str, Any] | None]] = {
+        f"u{number:02}": [{"satisfaction_percentage": one}] for number, one in enumerate(percentages)
+    }
+    total = 0.0
+    for one in percentages:
+        total += one
+    assert figures_of("explicit_title", users).satisfaction_percentage == round(total / len(percentages), 4)
+    assert round(math.fsum(percentages) / len(percentages), 4) != round(total / len(percentages), 4)
 
 
 # --- over HTTP -----------------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -150,6 +151,10 @@ def test_a_judge_of_ours_reports_what_its_verdicts_add_up_to() -> None:
     brand = {"context": "Brand is Alder", "status": "SUCCESS", "reasoning": ""}
     assert written["annotated_checklist"]["brand_preferences"] == [brand]
     assert list(written["annotated_checklist"]) == list(DIMENSIONS)
+    # What it says of the page alone, as our wording asks, adds nothing up.
+    bare = msgspec.structs.replace(judgement, reported=Reported(accessible=True, reason="seen"))
+    extraction = made_extraction(TASK, 0, "http://a")
+    assert evaluation_json(bare, TASK.checklist, extraction)["evaluation_result"] == written
     for kind, status in (("blocked", "restricted"), ("error", "not_found")):
         away = made_extraction(TASK, 0, "http://a", page_class=kind, facts=None, class_reason="why")
         said = evaluation_json(judgement, TASK.checklist, away)["evaluation_result"]["page_accessibility"]
@@ -179,6 +184,11 @@ def test_numbers_are_those_that_the_release_adds() -> None:
     assert read_evaluation(PRODUCT, {"stats": stats}, CHECKLIST).reported == Reported(
         total_items=20, satisfaction_percentage=0.5, satisfied_items=1.0, dimensions={"price_sensitivity": " 2 / 3"}
     )
+
+
+def test_a_number_that_cannot_be_meant_is_none() -> None:
+    stats = {"satisfaction_percentage": 10**400, "satisfied_items": 3}
+    assert read_evaluation(PRODUCT, {"stats": stats}, CHECKLIST).reported == Reported(satisfied_items=3.0)
 
 
 # --- folders -------------------------------------------------------------------------------------------------------
@@ -234,6 +244,24 @@ def picture(height: int) -> bytes:
     target = io.BytesIO()
     Image.new("RGB", (8, height), (height, 0, 0)).save(target, format="PNG")
     return target.getvalue()
+
+
+def test_what_failed_is_a_folder_without_a_file_and_no_page_that_is_not_there(tmp_path: Path) -> None:
+    kinds: tuple[Any, ...] = ("error", "unparsed", "missing")
+    lost = [
+        made_extraction(
+            TASK, rank, "http://a", page=None, facts=None, page_class=None, failure=Failure(kind=kind, message="why")
+        )
+        for rank, kind in enumerate(kinds)
+    ]
+    results = released(tmp_path / "m", {one.step_id: one for one in lost}, {})
+    user = results / "Grocery_and_Gourmet_Food" / "explicit" / "user_u1"
+    assert {path.name: list(path.iterdir()) for path in user.iterdir()} == {"result_000": [], "result_001": []}
+    read, _ = read_eval_results(results, [TASK])
+    assert [(one.step_id[-1], one.failure is not None and one.failure.kind) for one in read] == [
+        ("0", "unparsed"),
+        ("1", "unparsed"),
+    ]
 
 
 def test_pictures_go_there_and_back(tmp_path: Path) -> None:
@@ -307,6 +335,23 @@ def test_products_are_written_and_read_again(
     file.write_text(json.dumps([search_entry(TASK, curation)]))
     read = read_search_answers(file)["u1"]
     assert (read.products, read.failure) == (curation.products, curation.failure)
+
+
+def test_an_answer_that_names_nothing_is_no_error_and_what_is_not_recorded_is_not_written(tmp_path: Path) -> None:
+    kinds: tuple[Any, ...] = ("unparsed", "error", "missing")
+    tasks = tuple(made_task(kind) for kind in kinds)
+    curations = {
+        task.id: made_curation(task, [], failure=Failure(kind=kind, message="why"))
+        for kind, task in zip(kinds, tasks, strict=True)
+    }
+    stored = StoredRun(tasks=tasks, curations=curations, extractions={}, judgements={"one": {}})
+    write_release(tmp_path / "out", stored, "one", "web_agents/m", EvidenceFolder(tmp_path))
+    folder = tmp_path / "out" / "product_curation_artifacts" / "web_agents" / "m"
+    read = read_search_answers(files_in(folder, "search_output")["explicit_title"])
+    assert {user: one.failure and one.failure.kind for user, one in read.items()} == {
+        "unparsed": "unparsed",
+        "error": "error",
+    }
 
 
 def test_the_files_of_products_are_the_releases(tmp_path: Path) -> None:
