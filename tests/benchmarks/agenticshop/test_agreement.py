@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import warnings
+import sys
 import zlib
 from collections.abc import Callable
 from contextlib import closing
@@ -16,7 +16,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
-from sklearn.metrics import cohen_kappa_score
 from statsmodels.stats.inter_rater import cohens_kappa as their_kappa
 
 from benchmarks.agenticshop.runs import journals
@@ -29,6 +28,7 @@ from grounding.benchmarks.agenticshop.agreement import (
     agree_with_people,
     agreement_figures,
     coefficients,
+    drawn_coefficients,
     judged,
     read_label_file,
 )
@@ -170,14 +170,17 @@ def test_figures_are_those_of_other_libraries(seed: int) -> None:
     assert figure.kappa_interval.low <= figure.kappa_interval.high
 
 
-@given(st.lists(st.sampled_from([0, 1, 2, 30]), min_size=4, max_size=4).filter(any))
-def test_coefficients_are_those_of_other_libraries(cells: list[int]) -> None:
-    table = np.array(cells).reshape(2, 2)
-    kappa, spearman = coefficients(np.stack([table, table]).astype(np.float64))
-    first, second = np.repeat(np.indices((2, 2)).reshape(2, 4), cells, axis=1)
-    with warnings.catch_warnings(action="ignore"):  # Both warn where there is nothing to agree on beyond chance.
-        theirs = cohen_kappa_score(first, second), stats.spearmanr(first, second).statistic
-    assert (kappa[1], spearman[1]) == pytest.approx(theirs, nan_ok=True)
+@given(st.lists(st.sampled_from([0, 1, 2, 30]), min_size=4, max_size=4))
+def test_draws_are_of_the_same_coefficients(cells: list[int]) -> None:
+    table = np.array(cells, dtype=np.float64).reshape(2, 2)
+    kappa, spearman = drawn_coefficients(table[np.newaxis])
+    assert (kappa[0], spearman[0]) == pytest.approx(coefficients(table), nan_ok=True)
+
+
+def test_an_extra_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "sklearn.metrics", None)
+    with pytest.raises(UserError, match=r"scikit-learn: pip install 'gui-grounding\[browser\]'"):
+        agreement_figures({"j": random_says(1)}, {"ann": random_says(2)})
 
 
 def test_dimensions_and_people_have_figures_of_their_own() -> None:
