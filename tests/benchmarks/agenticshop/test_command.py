@@ -6,11 +6,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from benchmarks.agenticshop.made import CHECKLIST, made_task
-from benchmarks.agenticshop.runs import write_run
+from benchmarks.agenticshop.made import CHECKLIST, made_curation, made_extraction, made_task
+from benchmarks.agenticshop.runs import journals, write_run
+from grounding.benchmarks.agenticshop.loader import load_curation
+from grounding.benchmarks.agenticshop.records import Curation, Extraction
 from grounding.benchmarks.agenticshop.scorebook import CurationFolder
 from grounding.cli import app
 from grounding.errors import UserError
+from grounding.records import Failure
 
 TASKS = (made_task("a"), made_task("b", "aesthetic_driven"))
 ALL = tuple(item.id for item in CHECKLIST)
@@ -116,3 +119,25 @@ def test_a_dry_run_says_what_a_vendor_takes_for_searches(tmp_path: Path, capsys:
     (agent,) = found["models"]
     assert 0 < agent["low_usd"] < agent["expected_usd"] < agent["high_usd"]
     assert any("the vendor's fee is 0.01 US dollars a search" in note for note in found["notes"])
+
+
+def test_a_dry_run_counts_what_ended_in_an_error_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["eval", "--dataset", "sample-mall", "--limit", "2", "--extractor", "gpt-5-mini", "--dry-run", "--json"]
+    command += ["--log-dir", str(tmp_path)]
+    assert app(command) == 0
+    folder = CurationFolder(tmp_path / json.loads(capsys.readouterr().out)["run_id"])
+    folder.create()
+    curations, extractions, judgements = journals(folder)
+    first, second = load_curation("sample-mall", None).tasks[:2]
+    lost = Failure(kind="error", message="the browser was lost")
+    curations.append(made_curation(first, urls := [f"http://a.test/{rank}" for rank in range(3)]))
+    curations.append(Curation(step_id=second.id, key="k", failure=lost))
+    for rank, url in enumerate(urls):
+        read = made_extraction(first, rank, url)
+        extractions.append(read if rank else Extraction(step_id=read.step_id, key="k", url=url, failure=lost))
+    for journal in (curations, extractions, judgements):
+        journal.close()
+    folder.release()
+    assert app(command) == 0
+    (extractor,) = json.loads(capsys.readouterr().out)["models"]
+    assert extractor["requests"] == 3 + 1  # The pages of the second task, and the one that was lost.

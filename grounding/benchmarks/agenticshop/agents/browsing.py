@@ -30,7 +30,17 @@ from ..web.guard import VIEWPORT, PageLost
 from ..web.render import BrowserTab
 from . import acting
 from .acting import BrowserAction, Element, Mistake, PageSeen, first_line, open_address, quoted
-from .base import MAX_RAW_CHARS, AsksFirst, BrokenOff, Browses, CurationServices, agent, made, products_of
+from .base import (
+    MAX_RAW_CHARS,
+    MAX_URL_CHARS,
+    AsksFirst,
+    BrokenOff,
+    Browses,
+    CurationServices,
+    agent,
+    made,
+    products_of,
+)
 
 VERSION = 5  # Goes up with every change of the loop that can change an answer.
 # Where a task begins that names no shops: a search engine that needs no script and asks for no consent.
@@ -209,7 +219,7 @@ class BrowsingTask:
             self._note(done, began, seen.url, await acting.act(action, tab, element), **about)
         except PageLost as lost:
             # It is not gone back to: what it did once it would do again.
-            self._pages.pop(tab.page.url, None)
+            self._pages.pop(tab.page.url[:MAX_URL_CHARS], None)
             self._note(done, began, seen.url, f"the page is lost: {lost}", **about)
             raise
         state = (seen.url, seen.place, seen.outline, done)

@@ -157,11 +157,17 @@ VENDORS = {
 
 def searches(vendor: str, reply: Any) -> int:
     """How many searches of a reply are paid for: those that the vendor counts, else those that it names."""
-    counted = at(reply, *VENDORS[vendor].counted)
-    if isinstance(counted, int):
-        return counted
+    counted = _amount(reply, *VENDORS[vendor].counted)
+    if counted is not None:
+        return int(counted)
     named = sum(text(item, "action", "type") == "search" for item in each(reply, "output"))
     return named + len(_found(at(reply, "candidates"), (_GOOGLES,)))
+
+
+def _amount(reply: Any, *names: str) -> float | None:
+    """The number there; None for anything else, or for one below zero."""
+    found = at(reply, *names)
+    return found if type(found) in (int, float) and found >= 0 else None
 
 
 def _found(value: Any, names: tuple[str, ...], below: bool = False) -> dict[str, None]:
@@ -206,7 +212,7 @@ class Interface:
         steps = [TraceStep(action=f"search: {words}") for words in _found(told, ("query", "queries", _GOOGLES))]
         if urls := tuple(url for url in _found(told, ("url", "uri")) if url.startswith("http")):
             steps.append(TraceStep(action="sources", cited_urls=urls))
-        paused = text(reply, "stop_reason") == "pause_turn"
+        paused = isinstance(self._wire, MessagesWire) and completion.finish_reason == "pause_turn"
         unfinished = msgspec.Raw(msgspec.json.encode(reply["content"])) if paused else None
         return SearchAnswer(**msgspec.structs.asdict(completion), steps=tuple(steps), unfinished=unfinished)
 
@@ -217,7 +223,7 @@ class Interface:
         return Spent(
             usage=self._wire.spent(body).usage,
             fee_usd=fee.usd * (made if fee.per == "search" else min(1, made)) if fee else 0.0,
-            total_usd=at(reply, "usage", "cost", "total_cost"),
+            total_usd=_amount(reply, "usage", "cost", "total_cost"),
         )
 
 

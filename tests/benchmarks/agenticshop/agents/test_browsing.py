@@ -126,6 +126,20 @@ def test_the_outline_is_what_is_in_view() -> None:
     assert len(outline_of("- text: word\n" * 50_000)) < 31_000
 
 
+def test_what_a_page_says_is_not_taken_for_a_mark_of_the_outline() -> None:
+    said = """
+- heading "All [box=.,.,.,.] of it" [level=1] [ref=e2] [box=8,8,1264,37]
+- 'button "now: [box=1,-,2,3]" [ref=e4] [box=298,66,105,21]'
+- link "Oak \\"lamp\\" [cursor=pointer]" [ref=e5] [box=8,67,290,17]: is [active]
+- button "Far below [box=10,10,50,50]" [ref=e6] [box=10,900,100,20]
+"""
+    assert outline_of(said).splitlines() == [
+        '- heading "All [box=.,.,.,.] of it" [level=1]',
+        "- 'button \"now: [box=1,-,2,3]\" [ref=e4]'",
+        '- link "Oak \\"lamp\\" [cursor=pointer]" [ref=e5]: is [active]',
+    ]
+
+
 def field(**more: Any) -> Element:
     return Element(kind="field", **more)
 
@@ -280,6 +294,19 @@ def test_it_shops_by_the_outline(stage: Stage, tmp_path: Path) -> None:
     assert {step.screenshot for step in curation.trace} <= {path.name for path in (tmp_path / "evidence").iterdir()}
     with Image.open(tmp_path / "evidence" / curation.trace[0].screenshot) as picture:
         assert picture.size == (1280, 720)
+
+
+@pytest.mark.slow
+def test_a_page_does_not_fill_the_request_with_its_address(stage: Stage, tmp_path: Path) -> None:
+    async def look() -> PageSeen:
+        async with stage.web.session() as tab:
+            await tab.visit(LAMPS[0])
+            await tab.page.evaluate("history.replaceState(null, '', '#' + 'x'.repeat(1000000))")
+            return await acting.look(tab.page, EvidenceFolder(tmp_path))
+
+    seen = stage.run(look())
+    assert seen.url.startswith(f"{LAMPS[0]}#x")
+    assert len(seen.url) == 2_048
 
 
 SCROLLING = [reply("scroll_down"), reply("scroll_up")] * 20

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from fakes.chat_server import ChatServer, raw
 from fakes.search_vendor_shapes import KEY, Page
 from fakes.search_vendors import SearchVendors
 
@@ -221,6 +222,21 @@ def test_the_cost_limit_holds_and_what_a_pause_cost_is_not_forgotten(vendors: Se
     assert got.failure.kind == "error"
     assert got.call is not None
     assert got.call.cost_usd == pytest.approx(vendors.bill_usd)
+
+
+@pytest.mark.parametrize("told", ["much", [], -3, True, None, 0.25])
+def test_a_cost_that_is_none_is_not_added_up(told: Any) -> None:
+    said = {"type": "output_text", "text": json.dumps({"product_url": "http://hearth.mall.test/p/kettle"})}
+    usage = {"input_tokens": 10, "output_tokens": 5, "cost": {"total_cost": told}}
+    reply = {"status": "completed", "output": [{"type": "message", "content": [said]}], "usage": usage}
+    with ChatServer(raw(json.dumps(reply).encode())) as server:
+        asked = CurationOptions(model="perplexity-sonar", base_url=(server.base_url,))
+        services = CurationServices(asked, budget := Budget(None), new_progress(None, "tasks"), 1)
+        got = curated(open_search_agent(services))
+    assert (got.failure, len(got.products)) == (None, 1)
+    assert got.call is not None
+    assert budget.spent_usd == got.call.cost_usd
+    assert (got.call.cost_usd == 0.25) is (told == 0.25)
 
 
 # --- words ------------------------------------------------------------------------------------------------------------
