@@ -260,26 +260,6 @@ class Asking(Record, frozen=True, kw_only=True):
         )
 
 
-class StageAnswers(Record, Generic[AnswerT], frozen=True, kw_only=True):
-    """The last answers by item, and what became of the asking."""
-
-    by: str
-    answers: dict[str, AnswerT]
-    tally: Tally
-    cost_usd: float | None = None
-    stopped: str = ""
-
-    @property
-    def complete(self) -> bool:
-        return not self.stopped and self.tally.complete
-
-    @property
-    def lines(self) -> list[str]:
-        said = [f"replies    {self.tally.left}"]
-        said += [] if self.cost_usd is None else [f"cost       {dollars(self.cost_usd)}"]
-        return said + ([f"stopped before the end: {self.stopped}"] if self.stopped else [])
-
-
 class AnswerStage(Generic[AboutT, AnswerT]):
     """Has each item answered by itself; ``told`` gives everything that an answer hangs on."""
 
@@ -324,12 +304,11 @@ async def answer_of(
     said = asked.completion
     if said is None:
         return kept(failure=asked.failure or Failure(kind="error", message="no reply"), call=asked.call)
-    outcome, cut_off = plan_outcome(opened.card, said), said.finish_reason == "length"
+    outcome = plan_outcome(opened.card, said)
     found = outcome.failure or read(outcome.text or "")
-    if cut_off and whole and outcome.failure is None:
-        found = Failure(kind="unparsed", message="the reply was cut off (finish reason: length)")
-    elif cut_off and not whole and isinstance(found, Failure) and found.kind == "unparsed":
-        found = Failure(kind="unparsed", message=f"the reply was cut off at the limit of its length; {found.message}")
+    if said.finish_reason == "length" and (whole or isinstance(found, Failure)):
+        why = f"; {found.message}" if isinstance(found, Failure) else ""
+        found = Failure(kind="unparsed", message=f"the reply was cut off at the limit of its length{why}")
     if isinstance(found, Failure):
         return kept(raw=said.text, call=asked.call, failure=found)
     return kept(raw=said.text, call=asked.call, **found)
@@ -377,6 +356,13 @@ class Rounds(Record, frozen=True, kw_only=True):
     def lines(self) -> list[str]:
         """What is left or could not be read, a line for each part of which something is."""
         return [f"{name:<13} {one.left}" for name, one in self.tallies.items() if one.done < one.items]
+
+    @property
+    def below_figures(self) -> list[str]:
+        """What figures are worked out from: the replies of each part, what they cost, and why there are no more."""
+        said = [f"replies    {one.left}" for one in self.tallies.values()]
+        said += [] if self.cost_usd is None else [f"cost       {dollars(self.cost_usd)}"]
+        return said + ([f"stopped before the end: {self.stopped}"] if self.stopped else [])
 
 
 def ask_rounds(
@@ -474,7 +460,7 @@ def ask_and_figure(
     read: Callable[[AboutT, str], Mapping[str, Any] | Failure],
     figures: Callable[[Mapping[str, AnswerT]], object],
     made: Callable[..., FiguresT],
-) -> tuple[FiguresT, StageAnswers[AnswerT]]:
+) -> tuple[FiguresT, Rounds]:
     """Have every question answered, or those that are left, and work the figures out.
 
     ``names`` are the files of figures and of replies in ``out``; ``read`` is as in :func:`answer_of`. ``made`` takes
@@ -489,14 +475,7 @@ def ask_and_figure(
     with figures_folder(out, names) as folder:
         part = Part(opened, progress)
         done = ask_rounds({unit: part}, lambda _part, _known: questions, kept, out / names[1], budget, {})
-        answers = StageAnswers[AnswerT](
-            by=opened.label,
-            answers=done.answers[unit],
-            tally=done.tallies[unit],
-            cost_usd=done.cost_usd,
-            stopped=done.stopped,
-        )
-        told = {"by": answers.by, "unparsed": answers.tally.unparsed, "cost_usd": answers.cost_usd}
-        found = made(figures=figures(answers.answers), **told)
+        told = {"by": opened.label, "unparsed": done.tallies[unit].unparsed, "cost_usd": done.cost_usd}
+        found = made(figures=figures(done.answers[unit]), **told)
         folder.replace_json(names[0], found)
-        return found, answers
+        return found, done

@@ -17,7 +17,7 @@ from grounding.benchmarks.calls import Wording, fill, read_wording
 from grounding.cards import SearchCard, find_card
 from grounding.cards.identity import card_identity
 from grounding.cards.places import models_dir
-from grounding.errors import Halted, UserError
+from grounding.errors import UserError
 from grounding.llm import CallFailed, ModelClient, Spent, resolve_endpoint
 from grounding.llm.budget import together
 from grounding.llm.chat import NO_PICTURES, ChatRequest, NotSent, asked_as, call_failure, request_parameters
@@ -278,14 +278,8 @@ class SearchAgent(AsksFirst):
             try:
                 reply = await self._client.complete(self._interface.request(prompt, answers))
             except CallFailed as error:
-                failure = call_failure(error, self.card, answered=self._answered)
                 calls += [error.call] if error.call is not None else []
-                return failure
-            except Halted as reached:
-                if not calls:
-                    raise
-                # What was paid until here must not be forgotten: only a record keeps it.
-                return Failure(kind="error", message=f"paused, and not sent on: {reached}")
+                return call_failure(error, self.card, answered=self._answered)
             self._answered = True
             answers.append(reply.completion)
             calls.append(reply.call)

@@ -6,7 +6,7 @@ import asyncio
 import io
 import json
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from types import SimpleNamespace
@@ -32,7 +32,6 @@ from grounding.benchmarks.agenticshop.agents.acting import (
     read_reply,
     why_not,
 )
-from grounding.benchmarks.agenticshop.agents.base import BrokenOff
 from grounding.benchmarks.agenticshop.agents.browsing import (
     BrowsingAgent,
     BrowsingTask,
@@ -262,13 +261,13 @@ def page_of(body: dict[str, Any]) -> str:
 
 def browse(
     stage: Stage, tmp_path: Path, *steps: str, view: ShopperView = ONE_SHOP, web: Any = None,
-    doing: Callable[[BrowsingAgent], Awaitable[Curation]] | None = None, faults: tuple[Any, ...] = (), **options: Any,
+    faults: tuple[Any, ...] = (), **options: Any,
 ) -> tuple[Curation, ChatServer]:  # fmt: skip
     async def run(server: ChatServer) -> Curation:
         agent = agent_of(server.base_url, **options)
         agent.use(web or stage.web, EvidenceFolder(tmp_path / "evidence"))
         try:
-            return await (doing(agent) if doing else agent.curate(view, "key"))
+            return await agent.curate(view, "key")
         finally:
             await agent.aclose()
 
@@ -421,18 +420,11 @@ def test_a_page_that_crashes_or_hangs_is_left_behind(
 
 @pytest.mark.slow
 def test_the_runs_limit_passes_through(stage: Stage, tmp_path: Path) -> None:
-    async def halting(agent: BrowsingAgent) -> Curation:
-        with pytest.raises(BrokenOff) as broken:
-            await agent.curate(ONE_SHOP, "key")
-        with pytest.raises(BudgetReached):
-            await agent.curate(ONE_SHOP, "key")
-        return broken.value.curation
-
-    curation, server = browse(stage, tmp_path, *SCROLLING, budget=Budget(2.5 * REPLY_USD), doing=halting)
-    assert curation.failure is not None
-    assert curation.failure.kind == "error"
-    assert curation.call is not None
-    assert curation.call.cost_usd == pytest.approx(REPLY_USD * server.count)
+    budget, paid = Budget(2.5 * REPLY_USD), list[Call]()
+    budget.on_paid = lambda _role, call: paid.append(call)
+    with pytest.raises(BudgetReached):
+        browse(stage, tmp_path, *SCROLLING, budget=budget)
+    assert [call.cost_usd for call in paid] == [pytest.approx(REPLY_USD)] * 2
 
 
 class Pointing:

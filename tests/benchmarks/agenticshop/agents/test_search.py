@@ -26,6 +26,7 @@ from grounding.benchmarks.agenticshop.records import Curation, ShopperView, Site
 from grounding.benchmarks.asking import new_progress
 from grounding.errors import UserError
 from grounding.llm.budget import Budget, BudgetReached
+from grounding.records import Call
 
 CARDS = {
     "openai": "gpt-4o-search",
@@ -217,11 +218,11 @@ def test_the_cost_limit_holds_and_what_a_pause_cost_is_not_forgotten(vendors: Se
     assert 0 < vendors.bill_usd <= 0.03
     vendors.charges.clear()
     vendors.faults.append("pause")
-    got = curated(opened(vendors, "anthropic", budget=Budget(0.03)))
-    assert got.failure is not None
-    assert got.failure.kind == "error"
-    assert got.call is not None
-    assert got.call.cost_usd == pytest.approx(vendors.bill_usd)
+    budget, paid = Budget(0.03), list[Call]()
+    budget.on_paid = lambda _role, call: paid.append(call)
+    with pytest.raises(BudgetReached):
+        curated(opened(vendors, "anthropic", budget=budget))
+    assert [call.cost_usd for call in paid] == [pytest.approx(vendors.bill_usd)]
 
 
 @pytest.mark.parametrize("told", ["much", [], -3, True, None, 0.25])
