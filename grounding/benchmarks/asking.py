@@ -1,8 +1,10 @@
 """What commands share that have a chat model write or judge: opening it, asking about each item, keeping answers."""
 
 import hashlib
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
@@ -83,15 +85,8 @@ def open_model(
     ``option`` named the card and ``flag`` takes its address, for messages; a card's lower ``max_tokens`` is raised to
     ``min_output_tokens``.
     """
-    card = find_card(
-        name,
-        chat.base_url,
-        model=model,
-        cost_limit=cost_limit,
-        option=option,
-        flag=flag,
-        temperature=chat.temperature,
-    )
+    named: dict[str, Any] = {"model": model, "cost_limit": cost_limit, "option": option, "flag": flag}
+    card = find_card(name, chat.base_url, temperature=chat.temperature, **named)
     if chat.seed is not None and "seed" not in card.takes:
         chat = msgspec.structs.replace(chat, seed=None)
     card = asked_with(
@@ -190,14 +185,9 @@ async def _round(stage: Stage[ItemT], items: Sequence[ItemT], progress: Progress
 
 
 def tally(stage: Stage[ItemT], items: Iterable[ItemT]) -> Tally:
-    counts = {"done": 0, "unparsed": 0, "error": 0}
-    total = 0
-    for item in items:
-        total += 1
-        last = last_answer(stage, item)
-        if last is not None:
-            counts[last.failure.kind if last.failure else "done"] += 1
-    return Tally(items=total, **counts)
+    last = [last_answer(stage, item) for item in items]
+    counts = Counter(one.failure.kind if one.failure else "done" for one in last if one is not None)
+    return Tally(items=len(last), **counts)
 
 
 def last_answer(stage: Stage[ItemT], item: ItemT) -> Any:
@@ -260,29 +250,24 @@ class Asking(Record, frozen=True, kw_only=True):
         )
 
 
+@dataclass
 class AnswerStage(Generic[AboutT, AnswerT]):
     """Has each item answered by itself; ``told`` gives everything that an answer hangs on."""
 
-    def __init__(
-        self,
-        name: str,
-        journal: Journal[AnswerT],
-        max_concurrency: int,
-        *,
-        told: Callable[[AboutT], tuple[object, ...]],
-        answer: Callable[[AboutT], Awaitable[AnswerT]],
-    ) -> None:
-        self.name, self.journal, self.max_concurrency = name, journal, max_concurrency
-        self._told, self._answer = told, answer
+    name: str
+    journal: Journal[AnswerT]
+    max_concurrency: int
+    told: Callable[[AboutT], tuple[object, ...]]
+    answer: Callable[[AboutT], Awaitable[AnswerT]]
 
     def item_id(self, item: AboutT) -> str:
         return item.id
 
     def key(self, item: AboutT, earlier: None) -> str:  # noqa: ARG002
-        return hashlib.sha256(msgspec.json.encode(self._told(item))).hexdigest()[:32]
+        return hashlib.sha256(msgspec.json.encode(self.told(item))).hexdigest()[:32]
 
     async def run(self, item: AboutT, earlier: None, key: str) -> AnswerT:  # noqa: ARG002
-        return msgspec.structs.replace(await self._answer(item), step_id=item.id, key=key)
+        return msgspec.structs.replace(await self.answer(item), step_id=item.id, key=key)
 
 
 async def answer_of(

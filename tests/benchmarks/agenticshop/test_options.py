@@ -34,6 +34,8 @@ def test_the_usual_options_are_fine():
         ({"judge": ("gpt-4o@half",)}, "a condition of full, no-info, url-only, official"),
         ({"judge": ("reference@url-only",)}, "the reference reads what a page says"),
         ({"judge_base_url": "http://x"}, "no judge is a chat model"),
+        ({"judge": ("gpt-4o@official",), "judge_prompt": "x"}, "--judge-prompt x: no judge is asked in words"),
+        ({"extractor": "gpt-4o", "extractions": Path("x")}, "--extractor gpt-4o: --extractions says what was read"),
     ],
 )
 def test_what_can_not_be_meant_is_refused_in_words(options: dict[str, Any], words: str):

@@ -105,6 +105,7 @@ def made(view: ShopperView, key: str, **found: Any) -> Curation:
         products=tuple(map(_cut, whole.products[:MAX_PRODUCTS])) if whole.failure is None else (),
         trace=tuple(map(_cut, whole.trace[:MAX_TRACE_STEPS])),
         raw=whole.raw[:MAX_RAW_CHARS],
+        ended=whole.ended[:MAX_TEXT_CHARS],
         seconds=round(whole.seconds, 3),
     )
 
