@@ -259,7 +259,8 @@ def _agent_asked(agent: AsksFirst, sites: Any) -> AskedModel:
         await agent.first(view_of(task, sites))
 
     if not isinstance(agent.card, SearchCard):
-        return AskedModel("agent", agent.card, first=first, calls=(1, agent.most_requests))
+        calls = (1, agent.most_requests)
+        return AskedModel("agent", agent.card, first=first, calls=calls, unknown=agent.uncounted)
     # It is asked again only where its vendor pauses it.
     fee = agent.card.fee
     each = "in its reply" if fee is None else f"{fee.usd:g} US dollars a {fee.per}"

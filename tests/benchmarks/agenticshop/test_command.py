@@ -141,3 +141,12 @@ def test_a_dry_run_counts_what_ended_in_an_error_again(tmp_path: Path, capsys: p
     assert app(command) == 0
     (extractor,) = json.loads(capsys.readouterr().out)["models"]
     assert extractor["requests"] == 3 + 1  # The pages of the second task, and the one that was lost.
+
+
+def test_a_dry_run_says_that_a_grounder_is_not_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["eval", "--dataset", "sample-mall", "--limit", "2", "--dry-run", "--log-dir", str(tmp_path), "--json"]
+    command += ["--agent", "browsing", "--model", "gpt-5-mini"]
+    for more, said in (((), False), (("--grounder", "openai-computer"), True)):
+        assert app([*command, *more]) == 0
+        notes = json.loads(capsys.readouterr().out)["notes"]
+        assert any("its grounder openai-computer is asked for every click" in note for note in notes) is said

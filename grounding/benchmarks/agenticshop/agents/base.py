@@ -82,10 +82,11 @@ class Browses(CurationAgent):
 
 
 class AsksFirst(CurationAgent):
-    """An agent with a chat model; ``most_requests`` is how many a task takes."""
+    """An agent with a chat model; ``most_requests`` is how many a task takes, ``uncounted`` what it takes beside."""
 
     card: ChatCard
     most_requests: int
+    uncounted = ""
 
     @abstractmethod
     async def first(self, view: ShopperView) -> None:

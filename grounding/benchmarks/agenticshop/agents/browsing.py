@@ -90,9 +90,11 @@ class BrowsingAgent(Browses, AsksFirst):
         self._asked = [opened.model] if grounder is None else [opened.model, grounder]
         self.most_requests = self.max_steps = max_steps
         self.max_seconds = max_seconds
-        self.name = "browsing" if grounder is None else f"browsing+{grounder.name}"
+        self.name, finder = "browsing", ""
+        if grounder is not None:
+            self.name, finder = f"browsing+{grounder.name}", f"|{grounder.identity}"
+            self.uncounted = f"its grounder {grounder.name} is asked for every click and every text: not counted"
         self.max_concurrency = max(1, min(MAX_CONCURRENCY, opened.model.max_concurrency))
-        finder = "" if grounder is None else f"|{grounder.identity}"
         self.identity = (
             f"browsing:{VERSION}|{opened.model.identity}|{browsing_prompts().label}|max_steps={max_steps} "
             f"max_seconds={max_seconds}|acting:{acting.VERSION}|{START_URL}{finder}"

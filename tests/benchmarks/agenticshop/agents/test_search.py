@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -13,6 +14,7 @@ from fakes.chat_server import ChatServer, raw
 from fakes.search_vendor_shapes import KEY, Page
 from fakes.search_vendors import SearchVendors
 
+from benchmarks.agenticshop.runs import write_run
 from grounding.benchmarks.agenticshop.agents.base import CurationServices, curation_key, read_products
 from grounding.benchmarks.agenticshop.agents.search import (
     SearchAgent,
@@ -21,9 +23,11 @@ from grounding.benchmarks.agenticshop.agents.search import (
     open_search_agent,
     request_text,
 )
+from grounding.benchmarks.agenticshop.loader import load_curation
 from grounding.benchmarks.agenticshop.preparation import CurationOptions
 from grounding.benchmarks.agenticshop.records import Curation, ShopperView, Site, UserContext
 from grounding.benchmarks.asking import new_progress
+from grounding.cli import app
 from grounding.errors import UserError
 from grounding.llm.budget import Budget, BudgetReached
 from grounding.records import Call
@@ -238,6 +242,21 @@ def test_a_cost_that_is_none_is_not_added_up(told: Any) -> None:
     assert got.call is not None
     assert budget.spent_usd == got.call.cost_usd
     assert (got.call.cost_usd == 0.25) is (told == 0.25)
+
+
+def test_the_cost_limit_holds_over_starts_of_a_run_that_breaks_off_in_a_pause(
+    vendors: SearchVendors, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    seen = write_run(tmp_path / "seen", (task := load_curation("sample-mall", None).tasks[:1]), {task[0].id: ()}).path
+    command = ["eval", "--dataset", "sample-mall", "--limit", "1", "--log-dir", str(tmp_path / "runs"), "--json"]
+    command += ["--agent", "search", "--model", CARDS["anthropic"], "--base-url", vendors.base_url("anthropic")]
+    command += ["--extractions", str(seen), "--cost-limit", "0.03"]
+    vendors.faults.append("pause")
+    for _ in range(2):
+        assert app(command) != 0
+        found = json.loads(capsys.readouterr().out)
+        assert (found["status"], found["costs"]["agent"]["usd"]) == ("partial", pytest.approx(vendors.bill_usd))
+    assert len(vendors.asked) == 1
 
 
 # --- words ------------------------------------------------------------------------------------------------------------
