@@ -145,16 +145,26 @@ def ask_all(
     """
     answers = 0
 
+    async def one_round(progress: Progress, items: Sequence[ItemT]) -> str:
+        def told(_stage: str, stored: bool) -> None:
+            nonlocal answers
+            answers += not stored
+            if stored:
+                progress.kept()
+
+        def through(_item: ItemT, last: Any) -> None:
+            progress.count(last.failure.kind if last is not None and last.failure else "done")
+
+        with progress.steps(len(items)):
+            return await Runner[ItemT]((stage,), on_record=told, on_item=through).run(items)
+
     async def ask() -> str:
-        nonlocal answers
         try:
             for progress, items in rounds:
                 if any(stage.journal.settled(stage.item_id(item), stage.key(item, None)) is None for item in items):
                     for model in dict.fromkeys(models):
                         await model.check()
-                made, stopped = await _round(stage, items, progress)
-                answers += made
-                if stopped:
+                if stopped := await one_round(progress, items):
                     return stopped
         finally:
             for model in dict.fromkeys(models):
@@ -164,24 +174,6 @@ def ask_all(
     budget.take_up(_calls(stage.journal))
     stopped = run_interruptible(ask, stage.journal.path)
     return AskingResult(answers=answers, stopped=stopped)
-
-
-async def _round(stage: Stage[ItemT], items: Sequence[ItemT], progress: Progress) -> tuple[int, str]:
-    made = 0
-
-    def told(_stage: str, stored: bool) -> None:
-        nonlocal made
-        if stored:
-            progress.kept()
-        else:
-            made += 1
-
-    def through(_item: ItemT, last: Any) -> None:
-        progress.count(last.failure.kind if last is not None and last.failure else "done")
-
-    with progress.steps(len(items)):
-        stopped = await Runner[ItemT]((stage,), on_record=told, on_item=through).run(items)
-    return made, stopped
 
 
 def tally(stage: Stage[ItemT], items: Iterable[ItemT]) -> Tally:

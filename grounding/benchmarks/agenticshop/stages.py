@@ -172,7 +172,7 @@ def _read(path: Path, tasks: Sequence[CurationTask], flag: str) -> tuple[list[Ex
     if benchmark_of(path) != BENCHMARK:
         return read_eval_results(path, tasks)
     folder = CurationFolder(path)
-    # A page that could not be looked at is looked at again.
+    # Of a page that could not be looked at nothing is recorded.
     return [one for one in folder.extractions().values() if one.failure is None], list(folder.judgements().values())
 
 

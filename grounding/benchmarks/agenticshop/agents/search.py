@@ -170,15 +170,18 @@ def _amount(reply: Any, *names: str) -> float | None:
     return found if type(found) in (int, float) and found >= 0 else None
 
 
-def _found(value: Any, names: tuple[str, ...], below: bool = False) -> dict[str, None]:
+def _found(value: Any, names: tuple[str, ...]) -> dict[str, None]:
     """The texts under names, at whatever depth, each once."""
     found: dict[str, None] = {}
-    if isinstance(value, str) and value and below:
-        found[value] = None
-    for name, inner in value.items() if isinstance(value, dict) else ():
-        found |= _found(inner, names, name in names)
-    for inner in value if isinstance(value, list) else ():
-        found |= _found(inner, names, below)
+    left = [(value, False)]
+    while left:
+        inner, below = left.pop()
+        if isinstance(inner, dict):
+            left += [(one, name in names) for name, one in reversed(inner.items())]
+        elif isinstance(inner, list):
+            left += [(one, below) for one in reversed(inner)]
+        elif isinstance(inner, str) and inner and below:
+            found[inner] = None
     return found
 
 
