@@ -1,8 +1,10 @@
 """What commands share that have a chat model write or judge: opening it, asking about each item, keeping answers."""
 
 import hashlib
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
@@ -83,15 +85,8 @@ def open_model(
     ``option`` named the card and ``flag`` takes its address, for messages; a card's lower ``max_tokens`` is raised to
     ``min_output_tokens``.
     """
-    card = find_card(
-        name,
-        chat.base_url,
-        model=model,
-        cost_limit=cost_limit,
-        option=option,
-        flag=flag,
-        temperature=chat.temperature,
-    )
+    named: dict[str, Any] = {"model": model, "cost_limit": cost_limit, "option": option, "flag": flag}
+    card = find_card(name, chat.base_url, temperature=chat.temperature, **named)
     if chat.seed is not None and "seed" not in card.takes:
         chat = msgspec.structs.replace(chat, seed=None)
     card = asked_with(
@@ -150,16 +145,26 @@ def ask_all(
     """
     answers = 0
 
+    async def one_round(progress: Progress, items: Sequence[ItemT]) -> str:
+        def told(_stage: str, stored: bool) -> None:
+            nonlocal answers
+            answers += not stored
+            if stored:
+                progress.kept()
+
+        def through(_item: ItemT, last: Any) -> None:
+            progress.count(last.failure.kind if last is not None and last.failure else "done")
+
+        with progress.steps(len(items)):
+            return await Runner[ItemT]((stage,), on_record=told, on_item=through).run(items)
+
     async def ask() -> str:
-        nonlocal answers
         try:
             for progress, items in rounds:
                 if any(stage.journal.settled(stage.item_id(item), stage.key(item, None)) is None for item in items):
                     for model in dict.fromkeys(models):
                         await model.check()
-                made, stopped = await _round(stage, items, progress)
-                answers += made
-                if stopped:
+                if stopped := await one_round(progress, items):
                     return stopped
         finally:
             for model in dict.fromkeys(models):
@@ -171,33 +176,10 @@ def ask_all(
     return AskingResult(answers=answers, stopped=stopped)
 
 
-async def _round(stage: Stage[ItemT], items: Sequence[ItemT], progress: Progress) -> tuple[int, str]:
-    made = 0
-
-    def told(_stage: str, stored: bool) -> None:
-        nonlocal made
-        if stored:
-            progress.kept()
-        else:
-            made += 1
-
-    def through(_item: ItemT, last: Any) -> None:
-        progress.count(last.failure.kind if last is not None and last.failure else "done")
-
-    with progress.steps(len(items)):
-        stopped = await Runner[ItemT]((stage,), on_record=told, on_item=through).run(items)
-    return made, stopped
-
-
 def tally(stage: Stage[ItemT], items: Iterable[ItemT]) -> Tally:
-    counts = {"done": 0, "unparsed": 0, "error": 0}
-    total = 0
-    for item in items:
-        total += 1
-        last = last_answer(stage, item)
-        if last is not None:
-            counts[last.failure.kind if last.failure else "done"] += 1
-    return Tally(items=total, **counts)
+    last = [last_answer(stage, item) for item in items]
+    counts = Counter(one.failure.kind if one.failure else "done" for one in last if one is not None)
+    return Tally(items=len(last), **counts)
 
 
 def last_answer(stage: Stage[ItemT], item: ItemT) -> Any:
@@ -260,49 +242,24 @@ class Asking(Record, frozen=True, kw_only=True):
         )
 
 
-class StageAnswers(Record, Generic[AnswerT], frozen=True, kw_only=True):
-    """The last answers by item, and what became of the asking."""
-
-    by: str
-    answers: dict[str, AnswerT]
-    tally: Tally
-    cost_usd: float | None = None
-    stopped: str = ""
-
-    @property
-    def complete(self) -> bool:
-        return not self.stopped and self.tally.complete
-
-    @property
-    def lines(self) -> list[str]:
-        said = [f"replies    {self.tally.left}"]
-        said += [] if self.cost_usd is None else [f"cost       {dollars(self.cost_usd)}"]
-        return said + ([f"stopped before the end: {self.stopped}"] if self.stopped else [])
-
-
+@dataclass
 class AnswerStage(Generic[AboutT, AnswerT]):
     """Has each item answered by itself; ``told`` gives everything that an answer hangs on."""
 
-    def __init__(
-        self,
-        name: str,
-        journal: Journal[AnswerT],
-        max_concurrency: int,
-        *,
-        told: Callable[[AboutT], tuple[object, ...]],
-        answer: Callable[[AboutT], Awaitable[AnswerT]],
-    ) -> None:
-        self.name, self.journal, self.max_concurrency = name, journal, max_concurrency
-        self._told, self._answer = told, answer
+    name: str
+    journal: Journal[AnswerT]
+    max_concurrency: int
+    told: Callable[[AboutT], tuple[object, ...]]
+    answer: Callable[[AboutT], Awaitable[AnswerT]]
 
     def item_id(self, item: AboutT) -> str:
         return item.id
 
     def key(self, item: AboutT, earlier: None) -> str:  # noqa: ARG002
-        return hashlib.sha256(msgspec.json.encode(self._told(item))).hexdigest()[:32]
+        return hashlib.sha256(msgspec.json.encode(self.told(item))).hexdigest()[:32]
 
     async def run(self, item: AboutT, earlier: None, key: str) -> AnswerT:  # noqa: ARG002
-        return msgspec.structs.replace(await self._answer(item), step_id=item.id, key=key)
+        return msgspec.structs.replace(await self.answer(item), step_id=item.id, key=key)
 
 
 async def answer_of(
@@ -324,12 +281,11 @@ async def answer_of(
     said = asked.completion
     if said is None:
         return kept(failure=asked.failure or Failure(kind="error", message="no reply"), call=asked.call)
-    outcome, cut_off = plan_outcome(opened.card, said), said.finish_reason == "length"
+    outcome = plan_outcome(opened.card, said)
     found = outcome.failure or read(outcome.text or "")
-    if cut_off and whole and outcome.failure is None:
-        found = Failure(kind="unparsed", message="the reply was cut off (finish reason: length)")
-    elif cut_off and not whole and isinstance(found, Failure) and found.kind == "unparsed":
-        found = Failure(kind="unparsed", message=f"the reply was cut off at the limit of its length; {found.message}")
+    if said.finish_reason == "length" and (whole or isinstance(found, Failure)):
+        why = f"; {found.message}" if isinstance(found, Failure) else ""
+        found = Failure(kind="unparsed", message=f"the reply was cut off at the limit of its length{why}")
     if isinstance(found, Failure):
         return kept(raw=said.text, call=asked.call, failure=found)
     return kept(raw=said.text, call=asked.call, **found)
@@ -377,6 +333,13 @@ class Rounds(Record, frozen=True, kw_only=True):
     def lines(self) -> list[str]:
         """What is left or could not be read, a line for each part of which something is."""
         return [f"{name:<13} {one.left}" for name, one in self.tallies.items() if one.done < one.items]
+
+    @property
+    def below_figures(self) -> list[str]:
+        """What figures are worked out from: the replies of each part, what they cost, and why there are no more."""
+        said = [f"replies    {one.left}" for one in self.tallies.values()]
+        said += [] if self.cost_usd is None else [f"cost       {dollars(self.cost_usd)}"]
+        return said + ([f"stopped before the end: {self.stopped}"] if self.stopped else [])
 
 
 def ask_rounds(
@@ -474,7 +437,7 @@ def ask_and_figure(
     read: Callable[[AboutT, str], Mapping[str, Any] | Failure],
     figures: Callable[[Mapping[str, AnswerT]], object],
     made: Callable[..., FiguresT],
-) -> tuple[FiguresT, StageAnswers[AnswerT]]:
+) -> tuple[FiguresT, Rounds]:
     """Have every question answered, or those that are left, and work the figures out.
 
     ``names`` are the files of figures and of replies in ``out``; ``read`` is as in :func:`answer_of`. ``made`` takes
@@ -489,14 +452,7 @@ def ask_and_figure(
     with figures_folder(out, names) as folder:
         part = Part(opened, progress)
         done = ask_rounds({unit: part}, lambda _part, _known: questions, kept, out / names[1], budget, {})
-        answers = StageAnswers[AnswerT](
-            by=opened.label,
-            answers=done.answers[unit],
-            tally=done.tallies[unit],
-            cost_usd=done.cost_usd,
-            stopped=done.stopped,
-        )
-        told = {"by": answers.by, "unparsed": answers.tally.unparsed, "cost_usd": answers.cost_usd}
-        found = made(figures=figures(answers.answers), **told)
+        told = {"by": opened.label, "unparsed": done.tallies[unit].unparsed, "cost_usd": done.cost_usd}
+        found = made(figures=figures(done.answers[unit]), **told)
         folder.replace_json(names[0], found)
-        return found, answers
+        return found, done

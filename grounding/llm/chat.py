@@ -55,32 +55,20 @@ class NotSent(Exception):
         self.request = request
 
 
-def fill_template(
-    template: str, *, instruction: str, history: str, seen: Size, goal: str = "", steps_done: int = 0
-) -> str:
-    """Put a step into a template in one pass, so that braces in the user's own words stay as they are."""
+def render_messages(card: ChatCard, query: Query, picture: Picture) -> tuple[Message, ...]:
+    seen = picture.sizes.model
     values = {
-        "instruction": instruction,
-        "history": history,
-        "goal": goal,
-        "steps_done": str(steps_done),
+        "instruction": query.instruction.removesuffix(card.strip_suffix),
+        "history": history_text(query.history) or card.no_history,
+        "goal": query.goal or card.no_goal,
+        "steps_done": str(query.steps_done),
         "width": str(seen.width),
         "height": str(seen.height),
     }
-    return _FIELD.sub(lambda match: values[match[1]], template)
-
-
-def render_messages(card: ChatCard, query: Query, picture: Picture) -> tuple[Message, ...]:
-    history = history_text(query.history) or card.no_history
-    goal = query.goal or card.no_goal
-    instruction = query.instruction.removesuffix(card.strip_suffix)
-    seen = picture.sizes.model
 
     def fill(template: str) -> TextPart:
-        filled = fill_template(
-            template, instruction=instruction, history=history, seen=seen, goal=goal, steps_done=query.steps_done
-        )
-        return TextPart(text=filled)
+        """In one pass, so that braces in the user's own words stay as they are."""
+        return TextPart(text=_FIELD.sub(lambda match: values[match[1]], template))
 
     parts = tuple(ImagePart(url_json=picture.url_json) if part.text is None else fill(part.text) for part in card.user)
     system = [] if card.system is None else [Message(role="system", parts=(fill(card.system),))]

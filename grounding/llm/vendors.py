@@ -31,25 +31,31 @@ from grounding.records import Usage
 ANTHROPIC_VERSION = "2023-06-01"  # The version of Anthropic's interface; the anthropic package sends it too.
 
 
+class _Details(msgspec.Struct):
+    cached_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    thinking_tokens: int | None = None
+
+
 class _Counts(msgspec.Struct):
     input_tokens: int | None = None
     output_tokens: int | None = None
     cache_read_input_tokens: int | None = None
     cache_creation_input_tokens: int | None = None
-    input_tokens_details: dict[str, Any] | None = None
-    output_tokens_details: dict[str, Any] | None = None
+    input_tokens_details: _Details | None = None
+    output_tokens_details: _Details | None = None
 
     def usage(self) -> Usage | None:
         """By OpenAI's definitions: what was read from a cache, or written to one, is part of the input."""
         if self.input_tokens is None:
             return None
         read, written = self.cache_read_input_tokens or 0, self.cache_creation_input_tokens or 0
-        thought = self.output_tokens_details or {}
+        cached, thought = self.input_tokens_details or _Details(), self.output_tokens_details or _Details()
         return Usage(
             input_tokens=self.input_tokens + read + written,
             output_tokens=self.output_tokens or 0,
-            cached_input_tokens=read or (self.input_tokens_details or {}).get("cached_tokens") or 0,
-            reasoning_tokens=thought.get("reasoning_tokens") or thought.get("thinking_tokens") or 0,
+            cached_input_tokens=read or cached.cached_tokens or 0,
+            reasoning_tokens=thought.reasoning_tokens or thought.thinking_tokens or 0,
         )
 
 
@@ -118,6 +124,11 @@ class VendorConversation(VendorWire, ConversationWire):
         return msgspec.json.encode(body)
 
 
+def _objects(value: Any) -> list[dict[str, Any]]:
+    """Those of a list of any content; none of what is no list."""
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+
+
 def _completion(reply: _Reply, texts: list[str], calls: list[tuple[str, Any]], reason: str, refusal: str) -> Completion:
     made = [
         ToolCall(id=f"call_{place}", name=name, arguments=msgspec.json.encode(arguments).decode())
@@ -152,12 +163,14 @@ class ResponsesWire(VendorConversation):
     def reply(self, reply: _Reply) -> Completion:
         if reply.output is None or reply.status in ("failed", "cancelled", "in_progress", "queued"):
             raise MalformedReply(f"the response has status {reply.status}: {reply.error or 'and no output'}")
-        parts = [part for item in reply.output if item.get("type") == "message" for part in item.get("content") or ()]
+        parts = [
+            part for item in reply.output if item.get("type") == "message" for part in _objects(item.get("content"))
+        ]
         calls: list[tuple[str, Any]] = []
         for item in reply.output:
             if item.get("type") == "computer_call":
-                actions = item.get("actions") or [item.get("action")]
-                calls += [(str(action.pop("type", "")), action) for action in actions if isinstance(action, dict)]
+                actions = _objects(item.get("actions") or [item.get("action")])
+                calls += [(str(action.pop("type", "")), action) for action in actions]
             elif item.get("type") == "function_call":
                 calls.append((str(item.get("name")), msgspec.Raw(str(item.get("arguments") or "{}").encode())))
         texts = [str(part["text"]) for part in parts if part.get("type") == "output_text" and part.get("text")]

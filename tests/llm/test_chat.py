@@ -7,6 +7,7 @@ import base64
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from fakes.chat_server import ChatServer, echo, reply
 from fakes.make import MODELS, picture_file, planner_card, query, screenshot
@@ -14,10 +15,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grounding.cards import GrounderCard, PlannerCard, read_card
+from grounding.data.images import Picture
 from grounding.llm.budget import Budget
-from grounding.llm.chat import ChatModel, ChatOptions, Exchange, fill_template, open_chat, request_parameters
+from grounding.llm.chat import ChatModel, ChatOptions, Exchange, open_chat, render_messages, request_parameters
+from grounding.llm.wire import TextPart
 from grounding.planners.prompts import prompted
-from grounding.records import HistoryEntry, Query, Size
+from grounding.records import HistoryEntry, ImageSizes, Query, Size
 
 GTA1 = read_card(MODELS / "grounders" / "gta1-7b-2507.yaml", GrounderCard)
 PROMPTS = MODELS / "prompts" / "planners"
@@ -91,13 +94,14 @@ def test_o3_is_asked_as_in_the_released_scripts(
 # --- templates --------------------------------------------------------------------------------------------------------
 
 
-def fill(template: str, instruction: str = "I", history: str = "H") -> str:
-    return fill_template(template, instruction=instruction, history=history, seen=SEEN)
-
-
-@given(st.text(), st.text())
-def test_the_users_words_stay_as_they_are(instruction: str, history: str) -> None:
-    assert fill("<{instruction}|{history}>", instruction, history) == f"<{instruction}|{history}>"
+@given(st.text(), st.text(min_size=1))
+def test_the_users_words_stay_as_they_are(instruction: str, goal: str) -> None:
+    part = msgspec.structs.replace(GTA1.user[0], text="<{instruction}|{goal}|{width}>")
+    card = msgspec.structs.replace(GTA1, system=None, user=(part,), strip_suffix="")
+    asked = msgspec.structs.replace(query(screenshot(), instruction), goal=goal)
+    picture = Picture(url_json=msgspec.Raw(b'""'), sizes=ImageSizes(original=SEEN, sent=SEEN, model=SEEN))
+    (message,) = render_messages(card, asked, picture)
+    assert message.parts == (TextPart(text=f"<{instruction}|{goal}|1932>"),)
 
 
 # --- parameters -------------------------------------------------------------------------------------------------------

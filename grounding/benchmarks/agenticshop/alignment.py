@@ -19,7 +19,7 @@ from typing import Any, Literal, get_args
 import msgspec
 import numpy as np
 
-from grounding.benchmarks.asking import AskedFigures, Asking, StageAnswers, StoredAnswer, ask_and_figure
+from grounding.benchmarks.asking import AskedFigures, Asking, Rounds, StoredAnswer, ask_and_figure
 from grounding.benchmarks.calls import Wording, fill, read_wording
 from grounding.console import wide_console
 from grounding.errors import UserError
@@ -228,9 +228,7 @@ class Alignment(AskedFigures, frozen=True, kw_only=True, omit_defaults=False):
     figures: tuple[AlignmentFigure, ...]
 
 
-def align(
-    raw: Path, profiles: Path, asking: Asking, *, out: Path, seed: int = 0
-) -> tuple[Alignment, StageAnswers[Choice]]:
+def align(raw: Path, profiles: Path, asking: Asking, *, out: Path, seed: int = 0) -> tuple[Alignment, Rounds]:
     """Draw pairs, have them compared, and work the figures out. Raises UserError; what was answered is kept."""
     dataset = read_curation(profiles)
     comparisons, left = make_comparisons(dataset.tasks, read_histories(raw), seed=seed)
@@ -251,7 +249,7 @@ def align(
     )
 
 
-def print_alignment(found: Alignment, answers: StageAnswers[Choice]) -> None:
+def print_alignment(found: Alignment, answers: Rounds) -> None:
     cells = {(one.representation, one.domain): one for one in found.figures}
     domains = [name for name in (*RAW_FILES, AVERAGE) if ("query", name) in cells]
     kinds = get_args(Representation)
@@ -267,4 +265,4 @@ def print_alignment(found: Alignment, answers: StageAnswers[Choice]) -> None:
     lines = [("users", f"{users}, the paper's are 50 a domain; chance is 0.50 (seed {found.seed})")]
     lines += [("left out", f"{count} users {why}") for why, count in found.left.items()]
     leak = "the release wrote context and checklist from a user's first reviews, of which the pair may be"
-    print_named(console, [*lines, ("leak", leak), *(("", line) for line in answers.lines)])
+    print_named(console, [*lines, ("leak", leak), *(("", line) for line in answers.below_figures)])

@@ -80,11 +80,13 @@ class AgenticShop(AgentBenchmark[CurationOptions, PreparedCuration, CurationScor
         if len(grounders) > 1:
             raise UserError(f"--grounder {' '.join(grounders)}: one at a time for {given['dataset']}")
         given = {**given, "scenario": tuple(scenario_named(name) for name in given["scenario"])}
-        given["grounder"] = grounders[0] if grounders else None
+        grounder = given["grounder"] = grounders[0] if grounders else None
+        finders = tuple(url for url in given["base_url"] if url.startswith(f"{grounder}="))
+        others = tuple(url for url in given["base_url"] if url not in finders)
         fields = list(CurationOptions.__struct_fields__)
         found = []
         for one in combinations(given, [axis for axis in axes if axis != "grounder"], fields):
-            one["base_url"] = addresses(one["base_url"], one.get("model"), models)
+            one["base_url"] = addresses(others, one.get("model"), models)
             if len(tuple(given["agent"])) > 1:
                 entry = find_agent(str(one.get("agent")))
                 needs = "" if entry is None else entry.needs
@@ -92,6 +94,8 @@ class AgenticShop(AgentBenchmark[CurationOptions, PreparedCuration, CurationScor
                 one |= {} if needs == "curations" else {"curations": None}
                 if one.get("agent") != "browsing":
                     one |= {"grounder": None, "max_steps": None, "max_seconds": None}
+            if one.get("grounder") is not None:
+                one["base_url"] += finders
             found.append(CurationOptions(**{**one, "command": command}))
         return tuple(dict.fromkeys(found))
 
@@ -119,10 +123,10 @@ class AgenticShop(AgentBenchmark[CurationOptions, PreparedCuration, CurationScor
             task = tasks[found.step_id.rpartition("/")[0]]
             return [] if found.failure else [JudgedProduct(checklist=task.checklist, extraction=found)]
 
-        # What earlier starts of the run have left.
-        answered = [(task, one) for name, task in tasks.items() if (one := curations.last(name)) is not None]
+        # What earlier starts of the run have left; what is an error is asked again.
+        answered = [(task, one) for name, task in tasks.items() if (one := curations.last(name)) and not _again(one)]
         pages = [page for task, one in answered for page in curated_pages(task, one)]
-        read = [one for page in pages if (one := extractions.last(page.product_id)) is not None]
+        read = [one for page in pages if (one := extractions.last(page.product_id)) and not _again(one)]
         judged = [product for one in read for product in products(None, one)]
         unread = len(pages) - len(read) + COUNTED_PRODUCTS * (len(tasks) - len(answered))
 
@@ -195,6 +199,10 @@ class AgenticShop(AgentBenchmark[CurationOptions, PreparedCuration, CurationScor
         return ("score", "wrong_links")
 
 
+def _again(record: Curation | Extraction) -> bool:
+    return record.failure is not None and record.failure.kind == "error"
+
+
 def _curated(_task: Any, record: Curation) -> str:
     return record.failure.kind if record.failure else "curated" if record.products else "nothing"
 
@@ -251,7 +259,8 @@ def _agent_asked(agent: AsksFirst, sites: Any) -> AskedModel:
         await agent.first(view_of(task, sites))
 
     if not isinstance(agent.card, SearchCard):
-        return AskedModel("agent", agent.card, first=first, calls=(1, agent.most_requests))
+        calls = (1, agent.most_requests)
+        return AskedModel("agent", agent.card, first=first, calls=calls, unknown=agent.uncounted)
     # It is asked again only where its vendor pauses it.
     fee = agent.card.fee
     each = "in its reply" if fee is None else f"{fee.usd:g} US dollars a {fee.per}"

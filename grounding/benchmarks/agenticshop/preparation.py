@@ -162,6 +162,10 @@ def check_options(options: CurationOptions) -> None:
         no_use |= dict.fromkeys(("grounder", "max_steps", "max_seconds"), "is for browsing")
     if options.extractor == STRUCTURAL:
         no_use["extractor_base_url"] = "structural asks no server"
+    elif options.extractions is not None:
+        no_use |= dict.fromkeys(("extractor", "extractor_base_url"), "--extractions says what was read")
+    if all(how == OFFICIAL or who == REFERENCE for who, how in judges):
+        no_use["judge_prompt"] = "no judge is asked in words that can be chosen"
     if {who for who, _ in judges} <= {REFERENCE}:
         no_use |= dict.fromkeys(("judge_base_url", "judge_prompt"), "no judge is a chat model")
     for name, why in no_use.items():

@@ -19,19 +19,10 @@ from grounding.run.benchmark import nothing
 from grounding.run.journal import Journal
 from grounding.run.lock import benchmark_of
 
-from .agents.base import BrokenOff, Browses, CurationAgent, curation_key
+from .agents.base import Browses, CurationAgent, curation_key
 from .extraction.structural import Extractor
 from .judge.base import JudgedProduct, ProductJudge, judgement_id, judgement_key
-from .records import (
-    Condition,
-    CuratedPage,
-    Curation,
-    CurationTask,
-    Extraction,
-    Judgement,
-    Site,
-    view_of,
-)
+from .records import Condition, CuratedPage, Curation, CurationTask, Extraction, Judgement, Site, view_of
 from .release import read_eval_results
 from .scorebook import BENCHMARK, EVIDENCE, CurationFolder
 from .web.browser import WebBrowser
@@ -96,13 +87,6 @@ def curate_stage(
             await browser.start()
             agent.use(browser, evidence)
 
-    async def answer(task: CurationTask, key: str) -> Curation:
-        try:
-            return await agent.curate(view_of(task, sites), key)
-        except BrokenOff as broken:  # By the cost limit: what the task had cost by then is written down.
-            journal.append(broken.curation)
-            raise
-
     return CurationStage(
         name="curate",
         kind=Curation,
@@ -111,7 +95,7 @@ def curate_stage(
         identity=msgspec.json.encode((agent.identity, sites, web)).decode(),
         id_of=lambda task: task.id,
         key_of=lambda task: curation_key(agent.identity, view_of(task, sites), web),
-        answer=answer,
+        answer=lambda task, key: agent.curate(view_of(task, sites), key),
         worker=agent,
         start=start,
     )
@@ -188,7 +172,7 @@ def _read(path: Path, tasks: Sequence[CurationTask], flag: str) -> tuple[list[Ex
     if benchmark_of(path) != BENCHMARK:
         return read_eval_results(path, tasks)
     folder = CurationFolder(path)
-    # A page that could not be looked at is looked at again.
+    # Of a page that could not be looked at nothing is recorded.
     return [one for one in folder.extractions().values() if one.failure is None], list(folder.judgements().values())
 
 

@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 from rich.table import Table
 
-from grounding.benchmarks.asking import AskedFigures, Asking, StageAnswers, StoredAnswer, ask_and_figure, new_progress
+from grounding.benchmarks.asking import AskedFigures, Asking, Rounds, StoredAnswer, ask_and_figure, new_progress
 from grounding.benchmarks.calls import fill
 from grounding.benchmarks.personalwab.construction import chance_rank
 from grounding.benchmarks.personalwab.loader import read_shop
@@ -173,7 +173,7 @@ def consistency_figures(
 
 def judge_profiles(
     data_dir: Path, asking: Asking, *, out: Path, users: int | None, seed: int
-) -> tuple[Consistency, StageAnswers[Ranking]]:
+) -> tuple[Consistency, Rounds]:
     with new_progress(asking.display, "questions").phase("reading the data set"):
         dataset = read_shop(data_dir, name=data_dir.resolve().name)
     questions = draw_questions(dataset, seed=seed, limit=users)
@@ -198,7 +198,7 @@ def judge_profiles(
     )
 
 
-def print_consistency(shown: Consistency, answers: StageAnswers[Ranking]) -> None:
+def print_consistency(shown: Consistency, answers: Rounds) -> None:
     console = wide_console(100)
     heads = ("task", "measure", "value", "users", "95 % interval", "by chance")
     table = Table(*heads, title=f"{shown.dataset} · profiles judged by {shown.by}", title_justify="left")
@@ -207,5 +207,5 @@ def print_consistency(shown: Consistency, answers: StageAnswers[Ranking]) -> Non
         interval = "\u2013" if one.low is None or one.high is None else f"[{one.low:.3f}, {one.high:.3f}]"
         table.add_row(one.task, one.measure, value, f"{one.n}", interval, f"{one.chance:.3f}")
     console.print(table)
-    for line in answers.lines:
+    for line in answers.below_figures:
         console.print(line, soft_wrap=True, highlight=False)

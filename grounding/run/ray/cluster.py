@@ -15,7 +15,7 @@ import signal
 import socket
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -219,7 +219,7 @@ class Workers:
         self.pools: list[Pool] = []
 
     async def stage(self, own: Any, work: StageWork, ahead: int = 1) -> RemoteStage:
-        made = Pool(self, work, ahead, own.journal.append)
+        made = Pool(self, work, ahead)
         await made.start()
         return RemoteStage(own, made)
 
@@ -234,18 +234,16 @@ class Workers:
 
 
 class Pool:
-    """Workers of a run that all opened the same work, each handed ``ahead`` times as much as it does at once. ``keep``
-    takes a record that a stage writes beside its answers. Raises UserError: there is no cluster.
+    """Workers of a run that all opened the same work, each handed ``ahead`` times as much as it does at once. Raises
+    UserError: there is no cluster.
     """
 
-    def __init__(
-        self, run: Workers, work: StageWork, ahead: int = 1, keep: Callable[[Any], None] = lambda _: None
-    ) -> None:
+    def __init__(self, run: Workers, work: StageWork, ahead: int = 1) -> None:
         if run.cluster is None:
             with run.progress.phase("connecting to Ray"):
                 run.cluster = Cluster(run.options.ray_address)
         run.pools.append(self)
-        self._run, self._cluster, self._ahead, self._keep = run, run.cluster, ahead, keep
+        self._run, self._cluster, self._ahead = run, run.cluster, ahead
         self._work = msgspec.structs.replace(work, folder=str(run.folder.absolute()), here=str(Path.cwd()))
         self._staff = Staff(workers=1)
         self._numbers = itertools.count(1)
@@ -371,8 +369,6 @@ class Pool:
                 budget.paid(*what)
                 if budget.limit_usd is not None and budget.spent_usd + budget.unreported_usd >= budget.limit_usd:
                     run.halted = f"the cost limit of ${budget.limit_usd:g} is reached (${budget.spent_usd:.4f} spent)"
-            elif kind == "keep":
-                self._keep(*what)
             elif kind == "retried":
                 run.progress.retried()
             elif kind == "lost":

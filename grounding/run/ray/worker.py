@@ -42,7 +42,7 @@ class ModelAddress(NamedTuple):
 class StageWork(Record, frozen=True, kw_only=True):
     """A stage as a worker opens it, by ``opener``, a function of this package.
 
-    It is called with this, the budget, and a progress that is the journal, too. ``part`` says which of a benchmark's
+    It is called with this, the budget, and the run's progress. ``part`` says which of a benchmark's
     stages is meant, ``given`` is what else the opener needs, ``identity`` what the records hang on by the writer's own
     stage. ``models`` are asked over the network; ``in_process``: one is in the worker's process;
     ``worker_server``: each worker starts a server for itself, at ``base_url``. ``connections`` is how many requests a
@@ -100,12 +100,11 @@ def unpacked(value: Any) -> Any:
 
 
 class _Run(Progress):
-    """The run's progress and journal, as far as a stage tells them something while it works."""
+    """The run's progress, as far as a stage tells it something while it works."""
 
     def __init__(self, tell: Callable[..., None]) -> None:
         super().__init__("none")
         self.retried = partial(tell, "retried")  # type: ignore[method-assign]
-        self.append = partial(tell, "keep")
 
 
 class _Budget(Budget):

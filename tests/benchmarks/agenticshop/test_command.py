@@ -7,12 +7,15 @@ import msgspec
 import pytest
 import shell
 
-from benchmarks.agenticshop.made import CHECKLIST, made_task
+from benchmarks.agenticshop.made import CHECKLIST, made_curation, made_extraction, made_task
 from benchmarks.agenticshop.profiles import profile, write_profiles
-from benchmarks.agenticshop.runs import write_run
+from benchmarks.agenticshop.runs import journals, write_run
+from grounding.benchmarks.agenticshop.loader import load_curation
+from grounding.benchmarks.agenticshop.records import Curation, Extraction
 from grounding.benchmarks.agenticshop.scorebook import CurationFolder
 from grounding.cli import app
 from grounding.errors import UserError
+from grounding.records import Failure
 
 TASKS = (made_task("a"), made_task("b", "aesthetic_driven"))
 ALL = tuple(item.id for item in CHECKLIST)
@@ -155,3 +158,34 @@ def test_results_of_which_a_file_is_not_there_or_damaged_lose_that_alone(tmp_pat
     assert judge["unmeasured"] == {"unparsed": 5}
     official = judge["official"]["low_involvement"]
     assert (official["satisfaction_percentage"], official["users"], official["products"]) == (25.0, 2, 1)
+
+
+def test_a_dry_run_counts_what_ended_in_an_error_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["eval", "--dataset", "sample-mall", "--limit", "2", "--extractor", "gpt-5-mini", "--dry-run", "--json"]
+    command += ["--log-dir", str(tmp_path)]
+    assert app(command) == 0
+    folder = CurationFolder(tmp_path / json.loads(capsys.readouterr().out)["run_id"])
+    folder.create()
+    curations, extractions, judgements = journals(folder)
+    first, second = load_curation("sample-mall", None).tasks[:2]
+    lost = Failure(kind="error", message="the browser was lost")
+    curations.append(made_curation(first, urls := [f"http://a.test/{rank}" for rank in range(3)]))
+    curations.append(Curation(step_id=second.id, key="k", failure=lost))
+    for rank, url in enumerate(urls):
+        read = made_extraction(first, rank, url)
+        extractions.append(read if rank else Extraction(step_id=read.step_id, key="k", url=url, failure=lost))
+    for journal in (curations, extractions, judgements):
+        journal.close()
+    folder.release()
+    assert app(command) == 0
+    (extractor,) = json.loads(capsys.readouterr().out)["models"]
+    assert extractor["requests"] == 3 + 1  # The pages of the second task, and the one that was lost.
+
+
+def test_a_dry_run_says_that_a_grounder_is_not_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["eval", "--dataset", "sample-mall", "--limit", "2", "--dry-run", "--log-dir", str(tmp_path), "--json"]
+    command += ["--agent", "browsing", "--model", "gpt-5-mini"]
+    for more, said in (((), False), (("--grounder", "openai-computer"), True)):
+        assert app([*command, *more]) == 0
+        notes = json.loads(capsys.readouterr().out)["notes"]
+        assert any("its grounder openai-computer is asked for every click" in note for note in notes) is said

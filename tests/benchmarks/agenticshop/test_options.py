@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from grounding.benchmarks.agenticshop.benchmark import BENCHMARK
 from grounding.benchmarks.agenticshop.preparation import CurationOptions, as_released, check_options
 from grounding.errors import UserError
 
@@ -33,6 +34,8 @@ def test_the_usual_options_are_fine():
         ({"judge": ("gpt-4o@half",)}, "a condition of full, no-info, url-only, official"),
         ({"judge": ("reference@url-only",)}, "the reference reads what a page says"),
         ({"judge_base_url": "http://x"}, "no judge is a chat model"),
+        ({"judge": ("gpt-4o@official",), "judge_prompt": "x"}, "--judge-prompt x: no judge is asked in words"),
+        ({"extractor": "gpt-4o", "extractions": Path("x")}, "--extractor gpt-4o: --extractions says what was read"),
     ],
 )
 def test_what_can_not_be_meant_is_refused_in_words(options: dict[str, Any], words: str):
@@ -47,3 +50,17 @@ def test_the_preset_is_what_the_release_uses_where_nobody_says_otherwise():
     assert (found.model, found.extractor, found.judges, found.scoring) == used
     own = as_released(CurationOptions(preset="official", extractions=Path("x"), judge=("o3@official",)))
     assert (own.extractor, own.judges) == ("structural", ("o3@official",))
+
+
+def test_the_grounder_keeps_its_address_beside_those_of_models():
+    urls = ("m=http://m/v1", "gta1=http://g/v1", "http://other/v1")
+    given = {"dataset": "sample-mall", "scenario": (), "agent": ("browsing", "search", "site-search")}
+    given |= {"model": ("m", "n"), "grounder": ("gta1",), "base_url": urls}
+    found = {(one.agent, one.model): one.agent_urls for one in BENCHMARK.runs(given, ("agent", "model"), "")}
+    assert found == {
+        ("browsing", "m"): ("http://m/v1", "http://g/v1"),
+        ("browsing", "n"): ("http://other/v1", "http://g/v1"),
+        ("search", "m"): ("http://m/v1", ""),
+        ("search", "n"): ("http://other/v1", ""),
+        ("site-search", None): ("", ""),
+    }

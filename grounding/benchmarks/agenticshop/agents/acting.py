@@ -26,7 +26,7 @@ from .base import MAX_URL_CHARS, products_of
 if TYPE_CHECKING:
     from playwright.async_api import Page
 
-VERSION = 5  # Goes up with every change of what is shown, read, refused or done: a model may answer differently.
+VERSION = 6  # Goes up with every change of what is shown, read, refused or done: a model may answer differently.
 MAX_OUTLINE_CHARS, MAX_LINE_CHARS, MAX_REPLY_CHARS, MAX_TYPED_CHARS = 30_000, 300, 40_000, 200
 ACT_MS, SETTLE_S, PAGE_S = 5_000, 4.0, 20.0
 """A page that does not let itself be looked at or used within ``PAGE_S`` hangs."""
@@ -50,7 +50,8 @@ def first_line(error: Exception) -> str:
 
 # --- looking ----------------------------------------------------------------------------------------------------------
 
-_LINE = re.compile(r" *- (?:/|'?(?P<role>[a-z]+))")
+# A page's words stand in quotes before the marks, or behind them: only what stands between is Playwright's.
+_LINE = re.compile(r""" *- (?:/|'?(?P<role>[a-z]+)(?: "(?:[^"\\]|\\.)*")?(?P<marks>(?: \[[^\]]*\])*))""")
 _BOX = re.compile(r" \[box=([-\d.]+),([-\d.]+),([-\d.]+),([-\d.]+)\]")
 _MARK = re.compile(r" \[(?:box=[^\]]*|cursor=pointer|active)\]")
 _USED = frozenset(
@@ -75,17 +76,20 @@ def outline_of(snapshot: str) -> str:
     lines: list[str] = []
     in_view, left = True, MAX_OUTLINE_CHARS
     for line in snapshot.splitlines():
-        found, box = _LINE.match(line), _BOX.search(line)
+        found = _LINE.match(line)
+        marks = found["marks"] or "" if found else ""
+        box = _BOX.search(marks)
         if box is not None and box[0] != " [box=0,0,0,0]":  # As options of a closed choice have.
             x, y, wide, high = map(float, box.groups())
             in_view = min(x + wide, VIEWPORT.width) - max(x, 0) >= 4 and min(y + high, VIEWPORT.height) - max(y, 0) >= 4
         if not in_view or found is None:
             continue
-        said = _MARK.sub("", line)
-        if found["role"] and found["role"] not in _USED and "[cursor=pointer]" not in line:
-            said = re.sub(r" \[ref=\w+\]", "", said)
-            if re.fullmatch(r" *- [a-z]+(?: \[[^\]]*\])*:?", said):
-                continue  # A box without words.
+        kept = _MARK.sub("", marks)
+        used = found["role"] in _USED or "[cursor=pointer]" in marks
+        kept = kept if used else re.sub(r" \[ref=\w+\]", "", kept)
+        said = line[: found.end() - len(marks)] + kept + line[found.end() :]
+        if not used and re.fullmatch(r" *- [a-z]+(?: \[[^\]]*\])*:?", said):
+            continue  # A box without words.
         said = " " * (len(said) - len(said.lstrip())) + one_line(said, MAX_LINE_CHARS)
         left -= len(said) + 1
         if left < 0:
@@ -97,7 +101,7 @@ def outline_of(snapshot: str) -> str:
 async def look(page: Page, evidence: EvidenceFolder) -> PageSeen:
     try:
         async with _patience(page):
-            url, snapshot = page.url, ""
+            url, snapshot = page.url[:MAX_URL_CHARS], ""
             if url != "about:blank":
                 snapshot = await page.aria_snapshot(mode="ai", boxes=True)
             top, high, whole = (int(one) for one in await page.evaluate(_PLACE))

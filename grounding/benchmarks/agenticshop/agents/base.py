@@ -27,7 +27,7 @@ import msgspec
 from grounding.benchmarks.calls import json_values
 from grounding.cards import ChatCard
 from grounding.cards.functions import is_function, loaded_function
-from grounding.errors import Halted, UserError
+from grounding.errors import UserError
 from grounding.llm.budget import Budget
 from grounding.records import Failure
 from grounding.run.display import Progress
@@ -42,16 +42,6 @@ if TYPE_CHECKING:
 # So many products of a reply are kept; the scores look at the first three.
 MAX_PRODUCTS, MAX_TRACE_STEPS, MAX_CITED_URLS = 10, 400, 50
 MAX_URL_CHARS, MAX_TEXT_CHARS, MAX_RAW_CHARS, MAX_SAID_CHARS = 2_048, 2_000, 20_000, 200_000
-
-
-class BrokenOff(Halted):
-    """The run halts in a task that has made requests: ``curation``, an error, says what they took. It is written down
-    first, so that the limit holds over all starts of the run.
-    """
-
-    def __init__(self, reached: Halted, curation: Curation) -> None:
-        super().__init__(str(reached))
-        self.curation = curation
 
 
 class CurationAgent(ABC):
@@ -70,8 +60,8 @@ class CurationAgent(ABC):
     async def curate(self, view: ShopperView, key: str) -> Curation:
         """Look for products. Failures are recorded in the answer, not raised.
 
-        Raises BudgetReached where the run's cost limit leaves no room (a :class:`BrokenOff` where the task cost
-        something), and a UserError about what is wrong for every task.
+        Raises BudgetReached where the run's cost limit leaves no room, and a UserError about what is wrong for every
+        task.
         """
 
     async def check(self) -> None:  # noqa: B027
@@ -92,10 +82,11 @@ class Browses(CurationAgent):
 
 
 class AsksFirst(CurationAgent):
-    """An agent with a chat model; ``most_requests`` is how many a task takes."""
+    """An agent with a chat model; ``most_requests`` is how many a task takes, ``uncounted`` what it takes beside."""
 
     card: ChatCard
     most_requests: int
+    uncounted = ""
 
     @abstractmethod
     async def first(self, view: ShopperView) -> None:
@@ -115,6 +106,7 @@ def made(view: ShopperView, key: str, **found: Any) -> Curation:
         products=tuple(map(_cut, whole.products[:MAX_PRODUCTS])) if whole.failure is None else (),
         trace=tuple(map(_cut, whole.trace[:MAX_TRACE_STEPS])),
         raw=whole.raw[:MAX_RAW_CHARS],
+        ended=whole.ended[:MAX_TEXT_CHARS],
         seconds=round(whole.seconds, 3),
     )
 

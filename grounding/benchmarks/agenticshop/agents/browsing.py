@@ -14,7 +14,6 @@ from typing import Any
 from grounding.benchmarks.asking import Opened, open_model
 from grounding.benchmarks.calls import Wording, fill, read_wording
 from grounding.data.images import picture_sizes
-from grounding.errors import Halted
 from grounding.grounders.base import Grounder
 from grounding.llm.budget import together
 from grounding.llm.chat import Exchange
@@ -30,7 +29,7 @@ from ..web.guard import VIEWPORT, PageLost
 from ..web.render import BrowserTab
 from . import acting
 from .acting import BrowserAction, Element, Mistake, PageSeen, first_line, open_address, quoted
-from .base import MAX_RAW_CHARS, AsksFirst, BrokenOff, Browses, CurationServices, agent, made, products_of
+from .base import MAX_RAW_CHARS, MAX_URL_CHARS, AsksFirst, Browses, CurationServices, agent, made, products_of
 
 VERSION = 5  # Goes up with every change of the loop that can change an answer.
 # Where a task begins that names no shops: a search engine that needs no script and asks for no consent.
@@ -91,9 +90,11 @@ class BrowsingAgent(Browses, AsksFirst):
         self._asked = [opened.model] if grounder is None else [opened.model, grounder]
         self.most_requests = self.max_steps = max_steps
         self.max_seconds = max_seconds
-        self.name = "browsing" if grounder is None else f"browsing+{grounder.name}"
+        self.name, finder = "browsing", ""
+        if grounder is not None:
+            self.name, finder = f"browsing+{grounder.name}", f"|{grounder.identity}"
+            self.uncounted = f"its grounder {grounder.name} is asked for every click and every text: not counted"
         self.max_concurrency = max(1, min(MAX_CONCURRENCY, opened.model.max_concurrency))
-        finder = "" if grounder is None else f"|{grounder.identity}"
         self.identity = (
             f"browsing:{VERSION}|{opened.model.identity}|{browsing_prompts().label}|max_steps={max_steps} "
             f"max_seconds={max_seconds}|acting:{acting.VERSION}|{START_URL}{finder}"
@@ -111,13 +112,7 @@ class BrowsingAgent(Browses, AsksFirst):
 
     async def curate(self, view: ShopperView, key: str) -> Curation:
         task = BrowsingTask(self, view)
-        try:
-            await task.run()
-        except Halted as reached:
-            if not task.calls:
-                raise
-            task.end("", str(reached), kind="error")
-            raise BrokenOff(reached, task.curation(key)) from reached
+        await task.run()
         return task.curation(key)
 
     async def check(self) -> None:
@@ -209,7 +204,7 @@ class BrowsingTask:
             self._note(done, began, seen.url, await acting.act(action, tab, element), **about)
         except PageLost as lost:
             # It is not gone back to: what it did once it would do again.
-            self._pages.pop(tab.page.url, None)
+            self._pages.pop(tab.page.url[:MAX_URL_CHARS], None)
             self._note(done, began, seen.url, f"the page is lost: {lost}", **about)
             raise
         state = (seen.url, seen.place, seen.outline, done)
@@ -293,15 +288,12 @@ class BrowsingTask:
 )
 def _browsing(given: CurationServices) -> BrowsingAgent:
     options = given.options
-    # NAME=URL is the address of the grounder, all others are the model's.
-    lead = f"{options.grounder}="
-    finders = [url.removeprefix(lead) for url in options.base_url if url.startswith(lead)]
-    chat = chat_options(options, " ".join(url for url in options.base_url if not url.startswith(lead)))
+    model_url, grounder_url = options.agent_urls
     told: dict[str, Any] = {"budget": given.budget, "progress": given.progress, "cost_limit": options.cost_limit}
     told |= {"option": "--model", "min_output_tokens": LONG_REPLY_TOKENS}
-    opened, finder = open_model(str(options.model), chat, model=None, **told), None
+    opened, finder = open_model(str(options.model), chat_options(options, model_url), model=None, **told), None
     if options.grounder is not None:
-        chat = chat_options(options, " ".join(finders))
+        chat = chat_options(options, grounder_url)
         finder = open_grounder(options.grounder, chat, given.budget, given.progress.retried).grounder
     max_steps, max_seconds = options.max_steps or MAX_STEPS, options.max_seconds or MAX_SECONDS
     return BrowsingAgent(opened, max_steps=max_steps, max_seconds=max_seconds, grounder=finder)

@@ -209,7 +209,8 @@ def read_seeact(files: dict[str, Any]) -> Logged:
     if not predictions and isinstance(history, list):
         actions = [one for one in history if isinstance(one, str)]
         thoughts = [""] * len(actions)
-    told = [[match[1] or match[2] for one in actions if (match := kind.fullmatch(one))] for kind in _TOLD]
+    matches = [[match for one in actions if (match := kind.fullmatch(one))] for kind in _TOLD]
+    told = [[words for match in found if (words := match[1] or match[2])] for found in matches]
     last = thoughts[-1] if actions and actions[-1].startswith("TERMINATE") else ""
     urls = [match[1] if (match := _GOTO.search(one)) else "" for one in actions]
     return next((said[-1].strip() for said in told if said), last), list(map(_step, actions, urls, thoughts)), ""

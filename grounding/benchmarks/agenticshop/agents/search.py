@@ -17,7 +17,7 @@ from grounding.benchmarks.calls import Wording, fill, read_wording
 from grounding.cards import SearchCard, find_card
 from grounding.cards.identity import card_identity
 from grounding.cards.places import models_dir
-from grounding.errors import Halted, UserError
+from grounding.errors import UserError
 from grounding.llm import CallFailed, ModelClient, Spent, resolve_endpoint
 from grounding.llm.budget import together
 from grounding.llm.chat import NO_PICTURES, ChatRequest, NotSent, asked_as, call_failure, request_parameters
@@ -157,22 +157,31 @@ VENDORS = {
 
 def searches(vendor: str, reply: Any) -> int:
     """How many searches of a reply are paid for: those that the vendor counts, else those that it names."""
-    counted = at(reply, *VENDORS[vendor].counted)
-    if isinstance(counted, int):
-        return counted
+    counted = _amount(reply, *VENDORS[vendor].counted)
+    if counted is not None:
+        return int(counted)
     named = sum(text(item, "action", "type") == "search" for item in each(reply, "output"))
     return named + len(_found(at(reply, "candidates"), (_GOOGLES,)))
 
 
-def _found(value: Any, names: tuple[str, ...], below: bool = False) -> dict[str, None]:
+def _amount(reply: Any, *names: str) -> float | None:
+    """The number there; None for anything else, or for one below zero."""
+    found = at(reply, *names)
+    return found if type(found) in (int, float) and found >= 0 else None
+
+
+def _found(value: Any, names: tuple[str, ...]) -> dict[str, None]:
     """The texts under names, at whatever depth, each once."""
     found: dict[str, None] = {}
-    if isinstance(value, str) and value and below:
-        found[value] = None
-    for name, inner in value.items() if isinstance(value, dict) else ():
-        found |= _found(inner, names, name in names)
-    for inner in value if isinstance(value, list) else ():
-        found |= _found(inner, names, below)
+    left = [(value, False)]
+    while left:
+        inner, below = left.pop()
+        if isinstance(inner, dict):
+            left += [(one, name in names) for name, one in reversed(inner.items())]
+        elif isinstance(inner, list):
+            left += [(one, below) for one in reversed(inner)]
+        elif isinstance(inner, str) and inner and below:
+            found[inner] = None
     return found
 
 
@@ -206,7 +215,7 @@ class Interface:
         steps = [TraceStep(action=f"search: {words}") for words in _found(told, ("query", "queries", _GOOGLES))]
         if urls := tuple(url for url in _found(told, ("url", "uri")) if url.startswith("http")):
             steps.append(TraceStep(action="sources", cited_urls=urls))
-        paused = text(reply, "stop_reason") == "pause_turn"
+        paused = isinstance(self._wire, MessagesWire) and completion.finish_reason == "pause_turn"
         unfinished = msgspec.Raw(msgspec.json.encode(reply["content"])) if paused else None
         return SearchAnswer(**msgspec.structs.asdict(completion), steps=tuple(steps), unfinished=unfinished)
 
@@ -217,7 +226,7 @@ class Interface:
         return Spent(
             usage=self._wire.spent(body).usage,
             fee_usd=fee.usd * (made if fee.per == "search" else min(1, made)) if fee else 0.0,
-            total_usd=at(reply, "usage", "cost", "total_cost"),
+            total_usd=_amount(reply, "usage", "cost", "total_cost"),
         )
 
 
@@ -272,14 +281,8 @@ class SearchAgent(AsksFirst):
             try:
                 reply = await self._client.complete(self._interface.request(prompt, answers))
             except CallFailed as error:
-                failure = call_failure(error, self.card, answered=self._answered)
                 calls += [error.call] if error.call is not None else []
-                return failure
-            except Halted as reached:
-                if not calls:
-                    raise
-                # What was paid until here must not be forgotten: only a record keeps it.
-                return Failure(kind="error", message=f"paused, and not sent on: {reached}")
+                return call_failure(error, self.card, answered=self._answered)
             self._answered = True
             answers.append(reply.completion)
             calls.append(reply.call)

@@ -6,7 +6,7 @@ import asyncio
 import io
 import json
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from types import SimpleNamespace
@@ -32,7 +32,6 @@ from grounding.benchmarks.agenticshop.agents.acting import (
     read_reply,
     why_not,
 )
-from grounding.benchmarks.agenticshop.agents.base import BrokenOff
 from grounding.benchmarks.agenticshop.agents.browsing import (
     BrowsingAgent,
     BrowsingTask,
@@ -124,6 +123,20 @@ def test_the_outline_is_what_is_in_view() -> None:
         '- button "Gone" [disabled] [ref=e12]',
     ]  # fmt: skip
     assert len(outline_of("- text: word\n" * 50_000)) < 31_000
+
+
+def test_what_a_page_says_is_not_taken_for_a_mark_of_the_outline() -> None:
+    said = """
+- heading "All [box=.,.,.,.] of it" [level=1] [ref=e2] [box=8,8,1264,37]
+- 'button "now: [box=1,-,2,3]" [ref=e4] [box=298,66,105,21]'
+- link "Oak \\"lamp\\" [cursor=pointer]" [ref=e5] [box=8,67,290,17]: is [active]
+- button "Far below [box=10,10,50,50]" [ref=e6] [box=10,900,100,20]
+"""
+    assert outline_of(said).splitlines() == [
+        '- heading "All [box=.,.,.,.] of it" [level=1]',
+        "- 'button \"now: [box=1,-,2,3]\" [ref=e4]'",
+        '- link "Oak \\"lamp\\" [cursor=pointer]" [ref=e5]: is [active]',
+    ]
 
 
 def field(**more: Any) -> Element:
@@ -248,13 +261,13 @@ def page_of(body: dict[str, Any]) -> str:
 
 def browse(
     stage: Stage, tmp_path: Path, *steps: str, view: ShopperView = ONE_SHOP, web: Any = None,
-    doing: Callable[[BrowsingAgent], Awaitable[Curation]] | None = None, faults: tuple[Any, ...] = (), **options: Any,
+    faults: tuple[Any, ...] = (), **options: Any,
 ) -> tuple[Curation, ChatServer]:  # fmt: skip
     async def run(server: ChatServer) -> Curation:
         agent = agent_of(server.base_url, **options)
         agent.use(web or stage.web, EvidenceFolder(tmp_path / "evidence"))
         try:
-            return await (doing(agent) if doing else agent.curate(view, "key"))
+            return await agent.curate(view, "key")
         finally:
             await agent.aclose()
 
@@ -280,6 +293,19 @@ def test_it_shops_by_the_outline(stage: Stage, tmp_path: Path) -> None:
     assert {step.screenshot for step in curation.trace} <= {path.name for path in (tmp_path / "evidence").iterdir()}
     with Image.open(tmp_path / "evidence" / curation.trace[0].screenshot) as picture:
         assert picture.size == (1280, 720)
+
+
+@pytest.mark.slow
+def test_a_page_does_not_fill_the_request_with_its_address(stage: Stage, tmp_path: Path) -> None:
+    async def look() -> PageSeen:
+        async with stage.web.session() as tab:
+            await tab.visit(LAMPS[0])
+            await tab.page.evaluate("history.replaceState(null, '', '#' + 'x'.repeat(1000000))")
+            return await acting.look(tab.page, EvidenceFolder(tmp_path))
+
+    seen = stage.run(look())
+    assert seen.url.startswith(f"{LAMPS[0]}#x")
+    assert len(seen.url) == 2_048
 
 
 SCROLLING = [reply("scroll_down"), reply("scroll_up")] * 20
@@ -394,18 +420,11 @@ def test_a_page_that_crashes_or_hangs_is_left_behind(
 
 @pytest.mark.slow
 def test_the_runs_limit_passes_through(stage: Stage, tmp_path: Path) -> None:
-    async def halting(agent: BrowsingAgent) -> Curation:
-        with pytest.raises(BrokenOff) as broken:
-            await agent.curate(ONE_SHOP, "key")
-        with pytest.raises(BudgetReached):
-            await agent.curate(ONE_SHOP, "key")
-        return broken.value.curation
-
-    curation, server = browse(stage, tmp_path, *SCROLLING, budget=Budget(2.5 * REPLY_USD), doing=halting)
-    assert curation.failure is not None
-    assert curation.failure.kind == "error"
-    assert curation.call is not None
-    assert curation.call.cost_usd == pytest.approx(REPLY_USD * server.count)
+    budget, paid = Budget(2.5 * REPLY_USD), list[Call]()
+    budget.on_paid = lambda _role, call: paid.append(call)
+    with pytest.raises(BudgetReached):
+        browse(stage, tmp_path, *SCROLLING, budget=budget)
+    assert [call.cost_usd for call in paid] == [pytest.approx(REPLY_USD)] * 2
 
 
 class Pointing:

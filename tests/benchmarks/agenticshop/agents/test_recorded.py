@@ -244,6 +244,10 @@ def test_where_the_answer_stands_otherwise(tmp_path: Path) -> None:
     schema["history"][-1]["result"] = [{"is_done": True}]
     write(tmp_path / "schema" / "u1.json", schema)
     assert [one.url for one in curate("browser-use", tmp_path / "schema").products] == [KETTLE]
+    # SeeAct says nothing where its model gave no words.
+    said = [{"action": "MEMORIZE", "value": ANSWER}, {"action": "SAY", "value": None}, {"action": "SAY", "value": ""}]
+    write(tmp_path / "silent" / "u1" / "all_predictions.json", said)
+    assert [one.url for one in curate("seeact", tmp_path / "silent").products] == [KETTLE, BIRCH]
 
 
 @pytest.mark.parametrize(

@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
+from fakes.chat_server import ChatServer, raw
 from fakes.search_vendor_shapes import KEY, Page
 from fakes.search_vendors import SearchVendors
 
+from benchmarks.agenticshop.runs import write_run
 from grounding.benchmarks.agenticshop.agents.base import CurationServices, curation_key, read_products
 from grounding.benchmarks.agenticshop.agents.search import (
     SearchAgent,
@@ -20,11 +23,14 @@ from grounding.benchmarks.agenticshop.agents.search import (
     open_search_agent,
     request_text,
 )
+from grounding.benchmarks.agenticshop.loader import load_curation
 from grounding.benchmarks.agenticshop.preparation import CurationOptions
 from grounding.benchmarks.agenticshop.records import Curation, ShopperView, Site, UserContext
 from grounding.benchmarks.asking import new_progress
+from grounding.cli import app
 from grounding.errors import UserError
 from grounding.llm.budget import Budget, BudgetReached
+from grounding.records import Call
 
 CARDS = {
     "openai": "gpt-4o-search",
@@ -216,11 +222,41 @@ def test_the_cost_limit_holds_and_what_a_pause_cost_is_not_forgotten(vendors: Se
     assert 0 < vendors.bill_usd <= 0.03
     vendors.charges.clear()
     vendors.faults.append("pause")
-    got = curated(opened(vendors, "anthropic", budget=Budget(0.03)))
-    assert got.failure is not None
-    assert got.failure.kind == "error"
+    budget, paid = Budget(0.03), list[Call]()
+    budget.on_paid = lambda _role, call: paid.append(call)
+    with pytest.raises(BudgetReached):
+        curated(opened(vendors, "anthropic", budget=budget))
+    assert [call.cost_usd for call in paid] == [pytest.approx(vendors.bill_usd)]
+
+
+@pytest.mark.parametrize("told", ["much", [], -3, True, None, 0.25])
+def test_a_cost_that_is_none_is_not_added_up(told: Any) -> None:
+    said = {"type": "output_text", "text": json.dumps({"product_url": "http://hearth.mall.test/p/kettle"})}
+    usage = {"input_tokens": 10, "output_tokens": 5, "cost": {"total_cost": told}}
+    reply = {"status": "completed", "output": [{"type": "message", "content": [said]}], "usage": usage}
+    with ChatServer(raw(json.dumps(reply).encode())) as server:
+        asked = CurationOptions(model="perplexity-sonar", base_url=(server.base_url,))
+        services = CurationServices(asked, budget := Budget(None), new_progress(None, "tasks"), 1)
+        got = curated(open_search_agent(services))
+    assert (got.failure, len(got.products)) == (None, 1)
     assert got.call is not None
-    assert got.call.cost_usd == pytest.approx(vendors.bill_usd)
+    assert budget.spent_usd == got.call.cost_usd
+    assert (got.call.cost_usd == 0.25) is (told == 0.25)
+
+
+def test_the_cost_limit_holds_over_starts_of_a_run_that_breaks_off_in_a_pause(
+    vendors: SearchVendors, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    seen = write_run(tmp_path / "seen", (task := load_curation("sample-mall", None).tasks[:1]), {task[0].id: ()}).path
+    command = ["eval", "--dataset", "sample-mall", "--limit", "1", "--log-dir", str(tmp_path / "runs"), "--json"]
+    command += ["--agent", "search", "--model", CARDS["anthropic"], "--base-url", vendors.base_url("anthropic")]
+    command += ["--extractions", str(seen), "--cost-limit", "0.03"]
+    vendors.faults.append("pause")
+    for _ in range(2):
+        assert app(command) != 0
+        found = json.loads(capsys.readouterr().out)
+        assert (found["status"], found["costs"]["agent"]["usd"]) == ("partial", pytest.approx(vendors.bill_usd))
+    assert len(vendors.asked) == 1
 
 
 # --- words ------------------------------------------------------------------------------------------------------------
