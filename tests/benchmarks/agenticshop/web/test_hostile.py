@@ -258,3 +258,32 @@ def test_a_page_whose_names_stand_in_for_the_documents_is_read(world: World) -> 
     assert shown.title == "t"
     assert "still read" in shown.text
     assert shown.dismissed == ()
+
+
+def test_a_form_whose_fields_are_called_like_its_methods_loses_no_page(world: World) -> None:
+    fields = ("matches", "querySelector", "checkVisibility", "innerText", "style", "id", "className", "children")
+    forms = "".join(
+        f'<form style="position:fixed;top:0;width:90vw;height:60vh" role=dialog>We use cookies<input name={name}></form>'
+        for name in fields
+    )
+    shade = "<div id=host></div><script>host.attachShadow({mode: 'open'}).innerHTML = `<form>in the shade<input name=matches></form>`</script>"
+    shown = world.show(page(forms + shade))
+    assert shown.failure is None, shown.failure
+    assert "in the shade" in shown.text
+    assert "cookies" in shown.dismissed
+
+
+def test_frames_of_other_sites_are_bounded_and_waited_for(world: World) -> None:
+    async def late(writer: asyncio.StreamWriter, head: bytes) -> None:
+        await asyncio.sleep(0.6)
+        await page("<script>parent.postMessage('the frame is here', '*')</script>")(writer, head)
+
+    world.site.pages["/late"] = late
+    shown = world.show(page("""<p id=out></p><iframe src="http://other.test/late"></iframe>
+    <script>onmessage = (event) => { out.textContent = event.data }</script>"""))
+    assert "the frame is here" in shown.text
+
+    packed = gzip.compress(b"<p>" + b" " * (200 << 20), compresslevel=1)
+    world.site.pages["/bomb"] = http(packed, "Content-Encoding: gzip")
+    shown = world.show(page("""<iframe src="http://other.test/bomb"></iframe>"""))
+    assert trouble(shown) == "too-large"
