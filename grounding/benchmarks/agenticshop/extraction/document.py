@@ -7,6 +7,7 @@ Whether a line could be seen is known from the text that the browser kept beside
 
 import html as entities
 import re
+import unicodedata
 from collections.abc import Collection, Iterable, Iterator, KeysView, Sequence
 from contextlib import suppress
 from functools import cache
@@ -37,7 +38,8 @@ SAID: dict[str, re.Pattern[str]] = {
 }
 CALLED: dict[str, frozenset[str]] = {name: frozenset(entries) for name, entries in _WORDS["names"].items()}
 SIGNS: dict[str, list[str]] = _WORDS["signs"]
-_NUMBER = r"(?:\d{1,3}(?:[.,' \u00a0\u202f]\d{3})+(?:[.,]\d{1,2})?|\d{1,9}(?:[.,](?:\d{1,2}|[-\u2013\u2014]))?)(?![\d])"
+_GROUPED = r"\d{1,3}(?:[.,' \u2019\u00a0\u202f]\d{3})+|\d{1,2}(?:,\d\d)+,\d{3}"  # The second as in India.
+_NUMBER = rf"(?:{_GROUPED}|\d{{1,9}})(?:[.,](?:\d{{1,2}}|[-\u2013\u2014]))?(?!\d)"
 _WORDS_TOO = {"ALL", "BAM", "CUP", "GEL", "MAD", "PEN", "SOS", "TOP", "TRY"}  # "TOP 10" is no amount of money.
 
 
@@ -47,14 +49,15 @@ def _price_pattern() -> re.Pattern[str]:
 
     signs = sorted((one for one in {*SIGNS, *SAFE_CURRENCY_SYMBOLS} if not one.isalpha()), key=lambda one: -len(one))
     codes = "|".join(sorted({*CURRENCY_CODES} - _WORDS_TOO))
-    letters = rf"(?<![A-Za-z])(?:{codes}|[Ee]uros?|kr\.?|zł|Kč|RM|Rp|lei)(?![A-Za-z])\s?\$?"
+    letters = rf"(?<![A-Za-z])(?:{codes}|[Ee]uros?|kr\.?|Rs\.?|zł|Kč|RM|Rp|lei)(?![A-Za-z])\s?\$?"
     sign = "|".join([*map(re.escape, signs), letters])
     return re.compile(
         rf"(?P<sign>{sign})\s?(?P<number>{_NUMBER})|(?<![\d.,$€£])(?P<before>{_NUMBER})\s?(?P<after>{sign})"
     )
 
 
-_OTHER_AFTER = re.compile(rf"[^.;,$€£\d]{{0,12}}{SAID['other_price'].pattern}", re.IGNORECASE)
+# "Save" behind a price is of the next one.
+_OTHER_AFTER = re.compile(rf"[^.;,$€£\d]{{0,12}}(?!save\b){SAID['other_price'].pattern}", re.IGNORECASE)
 
 
 class FoundPrice(NamedTuple):
@@ -106,7 +109,7 @@ def currency_code(sign: str, hint: str = "") -> str:
     """
     from price_parser.parser import CURRENCY_CODES  # type: ignore[attr-defined]
 
-    plain = sign.strip().rstrip(".").upper()
+    plain = unicodedata.normalize("NFKC", sign).strip().rstrip(".").upper()
     plain = plain.removesuffix("$").strip() if plain[:3] in CURRENCY_CODES else plain
     codes = [plain] if plain in CURRENCY_CODES else SIGNS.get(plain, [""])
     return hint if hint in codes else codes[0]

@@ -49,7 +49,7 @@ from .document import (
     words_of,
 )
 
-VERSION = 5  # Goes up in a release whose rules find other facts: part of the extractor's identity.
+VERSION = 6  # Goes up in a release whose rules find other facts: part of the extractor's identity.
 SHORT_PAGE_CHARS, MAX_TEXT_CHARS = 3_000, 400
 _SOURCED = ("brand", "seller", "rating", "rating_count", "availability", "description")
 UNKNOWN = (None, "", (), "unknown")
@@ -310,10 +310,12 @@ def _rating(page: Page) -> tuple[float | None, int | None, str]:
     value: float | None = None
     count: int | None = None
     quotes: list[str] = []
-    for line in page.lines[:200]:
-        up = list(ancestors(line.element, 3))
+    written = [(one.text, one.element) for one in page.lines[:200]]
+    drawn = [("", one) for one in page.body.xpath(".//*[@aria-label and not(normalize-space())]")[:200]]
+    for text, element in (*written, *drawn, *(written if drawn else ())):  # How many rated may come before stars.
+        up = list(ancestors(element, 3))
         called = bool(named(*up) & CALLED["ratings"])
-        texts = (line.text, *(one.get("aria-label") or "" for one in up[:2]))
+        texts = (text, *(one.get("aria-label") or "" for one in up[:2]))
         for text in (one for one in texts if len(one) <= 200):
             if SAID["none_yet"].search(text) and value is None:
                 return None, 0, text
@@ -321,7 +323,7 @@ def _rating(page: Page) -> tuple[float | None, int | None, str]:
             if value is None and (called or SAID["rated"].search(text)):
                 value = stars_in(text)
             if count is None and (value is not None or called):
-                match = SAID["counted"].search(text) or SAID["in_brackets"].match(text.strip())
+                match = SAID["counted"].search(text) or SAID["in_brackets"].search(text.strip())
                 if match and (said := match["count"] or match["later"]):
                     count = round(float(said[:-1]) * 1000) if said[-1] in "kK" else int(re.sub(r"\D", "", said))
             quotes += [text[:160]] if before != (value, count) else []

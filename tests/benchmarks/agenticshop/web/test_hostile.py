@@ -104,6 +104,12 @@ def test_pages_that_go_on_by_themselves_are_refused_like_redirects(world: World,
     assert world.unheard()
 
 
+@pytest.mark.parametrize("target", ["'about:blank'", "URL.createObjectURL(new Blob(['<h1>x</h1>'], {type: 'text/html'}))"])
+def test_a_page_that_leaves_the_web_is_no_page(world: World, target: str) -> None:
+    shown = world.show(page(f"<script>onload = () => {{ location.href = {target} }}</script>"))
+    assert (trouble(shown), shown.text, shown.segments) == ("not-a-page", "", ())
+
+
 def test_redirects_end(world: World) -> None:
     async def onward(writer: asyncio.StreamWriter, head: bytes) -> None:
         number = int(head.split(b" ")[1].partition(b"=")[2] or b"0") + 1
