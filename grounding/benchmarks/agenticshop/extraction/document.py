@@ -49,7 +49,7 @@ def _price_pattern() -> re.Pattern[str]:
 
     signs = sorted((one for one in {*SIGNS, *SAFE_CURRENCY_SYMBOLS} if not one.isalpha()), key=lambda one: -len(one))
     codes = "|".join(sorted({*CURRENCY_CODES} - _WORDS_TOO))
-    letters = rf"(?<![A-Za-z])(?:{codes}|[Ee]uros?|kr\.?|Rs\.?|zł|Kč|RM|Rp|lei)(?![A-Za-z])\s?\$?"
+    letters = rf"(?<![A-Za-z])(?:{codes}|[Ee]uros?|kr\.?|Rs\.?|Ft|zł|Kč|RM|Rp|lei)(?![A-Za-z])\s?\$?"
     sign = "|".join([*map(re.escape, signs), letters])
     return re.compile(
         rf"(?P<sign>{sign})\s?(?P<number>{_NUMBER})|(?<![\d.,$€£])(?P<before>{_NUMBER})\s?(?P<after>{sign})"
@@ -88,7 +88,8 @@ def find_prices(text: str) -> list[FoundPrice]:
     found: list[FoundPrice] = []
     end = 0
     for match in _price_pattern().finditer(text):
-        amount = Price.fromstring(re.sub(r"[.,][-\u2013\u2014]$", "", match["number"] or match["before"])).amount_float
+        number = re.sub(r"[.,][-\u2013\u2014]$", "", match["number"] or match["before"]).replace("\u2019", "'")
+        amount = Price.fromstring(number).amount_float
         if amount is None or not 0 <= amount < 1e8:
             continue
         before, after, end = text[end : match.start()], text[match.end() : match.end() + 40], match.end()
@@ -437,6 +438,7 @@ def lines_of(root: Element) -> Iterator[tuple[str, Element]]:
 def _outside(body: Element, holders: Collection[Element]) -> tuple[list[Element], list[Element]]:
     """The elements that are no part of the product's, by tag, role, name and heading; and those of reviews."""
     outside, reviews = list[Element](), list[Element]()
+    buttons = [one for one in body.xpath(_BUTTONS) if _is_buying(one)]
     for one in body.iter("*"):
         if one in holders:
             continue
@@ -444,7 +446,10 @@ def _outside(body: Element, holders: Collection[Element]) -> tuple[list[Element]
         promoted = one.tag not in CALLED["inline"] and SAID["promoted"].search(called) and "price" not in called.split()
         hidden = one.get("hidden") is not None or SAID["hidden"].search(one.get("style") or "")
         framed = {one.tag, one.get("role")} & CALLED["frames"] or (one.tag == "header" and one.getparent() is body)
-        if framed or promoted or hidden:
+        # The one part that sells is the product's, however it is called, and so is a price that leads nowhere.
+        own = buttons and all(one in ancestors(button) for button in buttons)
+        own = own or (promoted and not framed and _is_priced(one))
+        if hidden or ((framed or promoted) and not own):
             outside.append(one)
         elif one.tag in ("div", "section", "ul", "ol") and SAID["reviews"].search(called):
             # One that is called after reviews may hold their mean alone.
@@ -454,9 +459,17 @@ def _outside(body: Element, holders: Collection[Element]) -> tuple[list[Element]
             said = words_of(one)
             if len(said) <= 60 and SAID["promoting"].match(said):
                 outside += _section(one, holders, promoted=True)
-            if len(said) <= 60 and SAID["reviews_heading"].match(said):
+            # "87 reviews" beside the stars is over nothing.
+            if len(said) <= 60 and SAID["reviews_heading"].match(said) and not (claim and re.search(r"\d", said)):
                 reviews += _section(one, holders, promoted=False)
     return outside, reviews
+
+
+def _is_priced(element: Element) -> bool:
+    """Whether it is small and has a price without a link."""
+    linked = element.find(".//a") is not None or any(up.tag == "a" for up in ancestors(element))
+    words = "" if linked else words_of(element)
+    return len(words) <= 200 and any(one.kind == "current" for one in find_prices(words))
 
 
 def _section(heading: Element, holders: Collection[Element], *, promoted: bool) -> list[Element]:
@@ -472,6 +485,8 @@ def _section(heading: Element, holders: Collection[Element], *, promoted: bool) 
             break
         # Promoted products are links; where they end without another heading, the product goes on.
         if promoted and one.tag != "a" and one.find(".//a") is None and words_of(one):
+            break
+        if not promoted and (find_prices(words_of(one)) or any(map(_is_buying, one.xpath(_BUTTONS)))):
             break
         found.append(one)
     return found

@@ -21,6 +21,7 @@ from grounding.records import Failure
 from ..asking import StageModel
 from ..records import (
     Attribute,
+    Availability,
     CustomerReview,
     Extraction,
     FactSource,
@@ -206,7 +207,7 @@ def _product_facts(page: Page, data: PageData, offer: Offer) -> ProductFacts:
         "price": (price, offer.quote),
         "list_price": (old.money(hint), old.text) if old else (None, ""),
         "shipping": (shipping, shipping_text),
-        "availability": _stock(page),
+        "availability": _stock(page, told.availability),
         "rating": (rating, rated),
         "rating_count": (count, rated),
         "title": (page.title, page.title),
@@ -248,8 +249,8 @@ def _terms(page: Page, attributes: tuple[Attribute, ...]) -> dict[str, str]:
     return texts
 
 
-def _stock(page: Page) -> tuple[str, str]:
-    """Sold out is believed before in stock; words of single forms don't count."""
+def _stock(page: Page, told: Availability) -> tuple[str, str]:
+    """Sold out is believed before in stock, and words before a button; words of single forms don't count."""
     lines = [
         line.text
         for line in page.lines[:80]
@@ -259,7 +260,9 @@ def _stock(page: Page) -> tuple[str, str]:
     if gone := _saying(lines, "sold_out"):
         return "sold_out", gone[0]
     open_buttons = (one for one in page.buttons if one.get("disabled") is None and one.get("aria-disabled") != "true")
-    lines += [] if lines else [(words_of(one) or one.get("value") or "")[:80] for one in open_buttons]
+    lines += (
+        [] if lines or told == "sold_out" else [(words_of(one) or one.get("value") or "")[:80] for one in open_buttons]
+    )
     return ("in_stock", lines[0]) if lines else ("unknown", "")
 
 
@@ -327,7 +330,7 @@ def _rating(page: Page) -> tuple[float | None, int | None, str]:
                 if match and (said := match["count"] or match["later"]):
                     count = round(float(said[:-1]) * 1000) if said[-1] in "kK" else int(re.sub(r"\D", "", said))
             quotes += [text[:160]] if before != (value, count) else []
-    return value, count, " | ".join(dict.fromkeys(quotes))
+    return value if count != 0 else None, count, " | ".join(dict.fromkeys(quotes))
 
 
 def _brand(page: Page) -> str:

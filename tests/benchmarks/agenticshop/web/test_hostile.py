@@ -104,7 +104,9 @@ def test_pages_that_go_on_by_themselves_are_refused_like_redirects(world: World,
     assert world.unheard()
 
 
-@pytest.mark.parametrize("target", ["'about:blank'", "URL.createObjectURL(new Blob(['<h1>x</h1>'], {type: 'text/html'}))"])
+@pytest.mark.parametrize(
+    "target", ["'about:blank'", "URL.createObjectURL(new Blob(['<h1>x</h1>'], {type: 'text/html'}))"]
+)
 def test_a_page_that_leaves_the_web_is_no_page(world: World, target: str) -> None:
     shown = world.show(page(f"<script>onload = () => {{ location.href = {target} }}</script>"))
     assert (trouble(shown), shown.text, shown.segments) == ("not-a-page", "", ())
@@ -285,8 +287,10 @@ def test_frames_of_other_sites_are_bounded_and_waited_for(world: World) -> None:
         await page("<script>parent.postMessage('the frame is here', '*')</script>")(writer, head)
 
     world.site.pages["/late"] = late
-    shown = world.show(page("""<p id=out></p><iframe src="http://other.test/late"></iframe>
-    <script>onmessage = (event) => { out.textContent = event.data }</script>"""))
+    shown = world.show(
+        page("""<p id=out></p><iframe src="http://other.test/late"></iframe>
+    <script>onmessage = (event) => { out.textContent = event.data }</script>""")
+    )
     assert "the frame is here" in shown.text
 
     packed = gzip.compress(b"<p>" + b" " * (200 << 20), compresslevel=1)
