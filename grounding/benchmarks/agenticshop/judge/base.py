@@ -273,7 +273,7 @@ def _on_page(facts: ProductFacts, phrases: Sequence[str]) -> Decided:
 
 def _holds(line: str, phrase: str) -> bool:
     """Whether a phrase stands in a line of a page, and no "not" or "no" before it or, in "Name: no", behind it."""
-    name, _, value = line.partition(": ")
+    _, _, value = line.partition(": ")
     line = value if _DENIED.match(value) else line
     wanted = " ".join(_plain_words(phrase))
     said = f" {' '.join(_plain_words(line))} "

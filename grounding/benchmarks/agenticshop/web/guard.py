@@ -134,6 +134,25 @@ def refused_address(text: str) -> str:
     return "" if public else f"{text} is not a public address"
 
 
+def source_address(address: str) -> str:
+    """From which address of this machine one is reached, "" where there is no way to it; nothing is sent."""
+    with (
+        suppress(OSError),
+        socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_DGRAM) as probe,
+    ):
+        probe.connect((address, 9))
+        return str(probe.getsockname()[0])
+    return ""
+
+
+def is_near(address: str) -> bool:
+    """Whether a public address is this machine's own, which a wall in front of it does not keep from itself, or, of
+    the new kind, in its own network.
+    """
+    source, shift = source_address(address), 64 if ":" in address else 0
+    return bool(source) and int(ipaddress.ip_address(source)) >> shift == int(ipaddress.ip_address(address)) >> shift
+
+
 def refused_host(host: str, policy: WebPolicy) -> str:
     """Why a host may not be asked for, by its spelling alone; "" where it may."""
     if host in policy.hosts:
@@ -233,6 +252,8 @@ class Guard:
         check_host(host, port, self.policy)
         own, limit_s = self.policy.hosts.get(host), self.policy.connect_s
         addresses = (own[0],) if own else await self._find(host)
+        if not own and any(map(is_near, addresses)):
+            raise PageTrouble("refused", f"{host} is this machine or a neighbour of it: {', '.join(addresses)}")
         port, last = own[1] if own else port, "no address"
         for address in addresses[:4]:
             try:
