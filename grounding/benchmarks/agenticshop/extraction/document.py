@@ -447,8 +447,8 @@ def _outside(body: Element, holders: Collection[Element]) -> tuple[list[Element]
         hidden = one.get("hidden") is not None or SAID["hidden"].search(one.get("style") or "")
         framed = {one.tag, one.get("role")} & CALLED["frames"] or (one.tag == "header" and one.getparent() is body)
         # The one part that sells is the product's, however it is called, and so is a price that leads nowhere.
-        own = buttons and all(one in ancestors(button) for button in buttons)
-        own = own or (promoted and not framed and _is_priced(one))
+        sells = buttons and all(one in ancestors(button) for button in buttons)
+        own = sells or (promoted and not framed and _is_priced(one))
         if hidden or ((framed or promoted) and not own):
             outside.append(one)
         elif one.tag in ("div", "section", "ul", "ol") and SAID["reviews"].search(called):

@@ -17,6 +17,7 @@ import msgspec
 
 from grounding.errors import UserError
 from grounding.records import Failure
+from grounding.run.benchmark import nothing
 
 from ..asking import StageModel
 from ..records import (
@@ -77,16 +78,13 @@ class StructuralExtractor:
     name = "structural"
     max_concurrency = 2
     identity = f"structural:{VERSION}"
+    check = aclose = staticmethod(nothing)
 
     async def extract(self, page: RenderedPage, evidence: EvidenceFolder) -> Extraction:
         try:
             return await asyncio.to_thread(lambda: extract_page(page, load_html(page, evidence)))
         except (UserError, OSError) as error:
             return Extraction(failure=Failure(kind="error", message=str(error)))
-
-    async def check(self) -> None: ...
-
-    async def aclose(self) -> None: ...
 
 
 def extract_page(page: RenderedPage, html: str) -> Extraction:

@@ -165,7 +165,7 @@ _DURATION = re.compile(
 )
 _OTHER_SPELLING = re.compile(r"\d\.\d{3}(?!\d)|\d,\d\d?(?!\d)|\d\s\d")  # "1.299,99", "12,5" and "1 299".
 _DENYING = re.compile(
-    r"\b(?:no|non|without|(?:not|never|cannot|(?:is|are|do|does|was|wo|ca)n t)(?: (?:fully|entirely|completely|really))?)$"
+    r"\b(?:no|non|without|(?:not|never|cannot|(?:is|are|do|does|wo|ca)n t)(?: (?:fully|entirely|completely))?)$"
 )
 _DENIED = re.compile(r"(?:no|none|not|false)\b", re.IGNORECASE)
 _UNIT_DAYS = {"day": 1, "week": 7, "month": 30, "year": 365}
@@ -200,8 +200,8 @@ def _decided(rule: str, match: re.Match[str], facts: ProductFacts) -> Decided | 
             return Decided(free, "cost of shipping", facts.shipping_text or money_text(facts.shipping))
         case "count":
             count = facts.rating_count
-            least = int(said["least"].replace(",", "")) + (said["above"] is not None)
-            enough = count is not None and count >= least
+            fewest = int(said["least"].replace(",", "")) + (said["above"] is not None)
+            enough = count is not None and count >= fewest
             return Decided(enough, "number of ratings", str(count or ""))
         case "rating":
             rating, least = facts.rating, float(said["least"]) * 5 / float(said["best"] or 5)

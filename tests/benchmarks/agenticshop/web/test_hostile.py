@@ -271,10 +271,11 @@ def test_a_page_whose_names_stand_in_for_the_documents_is_read(world: World) -> 
 def test_a_form_whose_fields_are_called_like_its_methods_loses_no_page(world: World) -> None:
     fields = ("matches", "querySelector", "checkVisibility", "innerText", "style", "id", "className", "children")
     forms = "".join(
-        f'<form style="position:fixed;top:0;width:90vw;height:60vh" role=dialog>We use cookies<input name={name}></form>'
+        f'<form role=dialog style="position:fixed;top:0;width:90vw;height:9vh">We use cookies<input name={name}></form>'
         for name in fields
     )
-    shade = "<div id=host></div><script>host.attachShadow({mode: 'open'}).innerHTML = `<form>in the shade<input name=matches></form>`</script>"
+    shade = """<div id=host></div><script>host.attachShadow({mode: "open"}).innerHTML =
+    "<form>in the shade<input name=matches></form>"</script>"""
     shown = world.show(page(forms + shade))
     assert shown.failure is None, shown.failure
     assert "in the shade" in shown.text
