@@ -446,10 +446,7 @@ def _outside(body: Element, holders: Collection[Element]) -> tuple[list[Element]
         promoted = one.tag not in CALLED["inline"] and SAID["promoted"].search(called) and "price" not in called.split()
         hidden = one.get("hidden") is not None or SAID["hidden"].search(one.get("style") or "")
         framed = {one.tag, one.get("role")} & CALLED["frames"] or (one.tag == "header" and one.getparent() is body)
-        # The one part that sells is the product's, however it is called, and so is a price that leads nowhere.
-        sells = buttons and all(one in ancestors(button) for button in buttons)
-        own = sells or (promoted and not framed and _is_priced(one))
-        if hidden or ((framed or promoted) and not own):
+        if hidden or ((framed or promoted) and not (_sells(one, buttons) or (not framed and _is_priced(one)))):
             outside.append(one)
         elif one.tag in ("div", "section", "ul", "ol") and SAID["reviews"].search(called):
             # One that is called after reviews may hold their mean alone.
@@ -465,11 +462,17 @@ def _outside(body: Element, holders: Collection[Element]) -> tuple[list[Element]
     return outside, reviews
 
 
+def _sells(element: Element, buttons: Sequence[Element]) -> bool:
+    """Whether it is all that sells: the product's own part, however it is called."""
+    return bool(buttons) and all(element in ancestors(button) for button in buttons)
+
+
 def _is_priced(element: Element) -> bool:
-    """Whether it is small and has a price without a link."""
-    linked = element.find(".//a") is not None or any(up.tag == "a" for up in ancestors(element))
-    words = "" if linked else words_of(element)
-    return len(words) <= 200 and any(one.kind == "current" for one in find_prices(words))
+    """Whether it has a line that is not much more than a price, and leads nowhere."""
+    if element.find(".//a") is not None or any(up.tag == "a" for up in ancestors(element)):
+        return False
+    short = (text for text, _ in lines_of(element) if len(text) <= 24)
+    return any(one.kind == "current" for text in short for one in find_prices(text))
 
 
 def _section(heading: Element, holders: Collection[Element], *, promoted: bool) -> list[Element]:
@@ -486,7 +489,7 @@ def _section(heading: Element, holders: Collection[Element], *, promoted: bool) 
         # Promoted products are links; where they end without another heading, the product goes on.
         if promoted and one.tag != "a" and one.find(".//a") is None and words_of(one):
             break
-        if not promoted and (find_prices(words_of(one)) or any(map(_is_buying, one.xpath(_BUTTONS)))):
+        if not promoted and (_is_priced(one) or any(map(_is_buying, one.xpath(_BUTTONS)))):
             break
         found.append(one)
     return found

@@ -15,7 +15,9 @@ import socket
 import time
 from asyncio import StreamReader, StreamWriter
 from collections.abc import AsyncIterator, Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
@@ -213,10 +215,15 @@ _ERRANDS = frozenset({
 })  # fmt: skip
 
 
+# Threads of their own: names that nobody answers for would keep all other work of a run waiting.
+_LOOK_UPS = ThreadPoolExecutor(128, "look-up")
+
+
 async def ask_system(host: str) -> tuple[str, ...]:
     """The addresses that the machine's own resolver gives; raises a PageTrouble where it gives none."""
     try:
-        found = await asyncio.get_running_loop().getaddrinfo(host, None, type=socket.SOCK_STREAM)
+        asking = partial(socket.getaddrinfo, host, None, type=socket.SOCK_STREAM)
+        found = await asyncio.get_running_loop().run_in_executor(_LOOK_UPS, asking)
     except socket.gaierror as error:
         if error.errno in _NO_SUCH_HOST:
             raise PageTrouble("no-such-host", f"no machine is called {host}") from None

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import socket
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import wraps
@@ -153,6 +155,22 @@ async def test_this_machine_has_no_public_address_and_no_neighbours(monkeypatch:
         for host in (*far, "shop.test"):
             (await found.connect(host, 80))[1].close()
         assert reached == [*far, "127.0.0.1"]
+
+
+@runs
+async def test_names_that_nobody_answers_for_keep_no_other_work_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    def slow(host: str, *_: Any, **__: Any) -> list[Any]:
+        time.sleep(2.0 if host.startswith("slow") else 0.0)
+        return [(2, 1, 6, "", ("9.9.9.9", 0))]
+
+    monkeypatch.setattr(socket, "getaddrinfo", slow)
+    waiting = [asyncio.create_task(guard.ask_system(f"slow{number}.example")) for number in range(32)]
+    await asyncio.sleep(0.1)
+    began = time.monotonic()
+    assert await guard.ask_system("quick.example") == ("9.9.9.9",)
+    await asyncio.to_thread(int)
+    assert time.monotonic() - began < 1.0
+    await asyncio.gather(*waiting)
 
 
 @runs
