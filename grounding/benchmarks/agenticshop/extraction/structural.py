@@ -391,7 +391,7 @@ def _variants(page: Page, hint: str) -> tuple[Variant, ...]:
     variants: dict[str, Variant] = {}
     for one in choices[:MAX_MANY]:
         around = next(one.iterancestors("label"), one) if one.tag == "input" else one
-        words = words_of(around if one.label is None else one.label) or one.get("aria-label") or ""
+        words = words_of(around if one.label is None else one.label, 200) or one.get("aria-label") or ""
         prices = find_prices(words)
         # "(+ $20)" is what a form adds to the price, and stays in its name.
         stated = prices[0] if len(prices) == 1 and "+" not in words else None
@@ -414,7 +414,7 @@ def _reviews(page: Page) -> tuple[CustomerReview, ...]:
     marked = [one for part in parts for one in part.iter() if "review" in (one.get("itemprop") or "").split()]
     blocks = (one for part in page.reviews for one in part.iter("li", "article", "div", "blockquote"))
     groups = [one for one in _alike(blocks, "class") if len(one) > 1 or one[0].tag in ("article", "blockquote")]
-    marked = marked or max(groups, key=lambda group: sum(len(words_of(one)) for one in group), default=[])
+    marked = marked or max(groups, key=lambda group: sum(len(words_of(one, 5_000)) for one in group), default=[])
     found: dict[str, CustomerReview] = {}
     for one in marked[:MAX_MANY]:
         title = next((words_of(part) for part in one.iter("h3", "h4", "h5", "strong", "b")), "")
