@@ -257,10 +257,9 @@ def _stock(page: Page, told: Availability) -> tuple[str, str]:
     ]
     if gone := _saying(lines, "sold_out"):
         return "sold_out", gone[0]
-    open_buttons = (one for one in page.buttons if one.get("disabled") is None and one.get("aria-disabled") != "true")
-    lines += (
-        [] if lines or told == "sold_out" else [(words_of(one) or one.get("value") or "")[:80] for one in open_buttons]
-    )
+    if not lines and told != "sold_out":
+        usable = (one for one in page.buttons if one.get("disabled") is None and one.get("aria-disabled") != "true")
+        lines = [(words_of(one) or one.get("value") or "")[:80] for one in usable]
     return ("in_stock", lines[0]) if lines else ("unknown", "")
 
 
