@@ -74,6 +74,42 @@ def one_line(text: str) -> str:
     return " ".join(text.split())
 
 
+_QUOTES = '\u2018\u2019\u201a\u201b`\u00b4\u2032"\u201c\u201d\u201e\u201f\u00ab\u00bb\u2033'
+_DASHES = "\u2010\u2011\u2012\u2013\u2014\u2212"
+_FOLDED = str.maketrans(dict.fromkeys(_QUOTES, "'") | dict.fromkeys(_DASHES, "-"))
+
+
+def folded(text: str) -> str:
+    """A text in one case, with one kind of blank, quote and dash; what can't be seen is a blank, as in the evidence.
+
+    >>> folded("It\u2019s  4.6\u00a0Stars")
+    "it's 4.6 stars"
+    """
+    text = unicodedata.normalize("NFKC", text.replace("\u2026", " ... ")).translate(_FOLDED)
+    # Quotes within JSON are written with a backslash, and as they are in a reply.
+    return " ".join(visible(text).replace("\\'", "'").casefold().split())
+
+
+# Where a word begins and ends, and a number: "5" is in neither "4.5" nor "5,000". Many alphabets leave no blanks.
+_CASELESS = ("Lo", "Lm")
+_BEGINS, _ENDS = r"(?<![^\W_])(?:(?!\d)|(?<!\d[.,]))", r"(?![^\W_])(?:(?<!\d)|(?!,\d{3}))"
+
+
+def stands_in(parts: Sequence[str], text: str) -> bool:
+    """Whether folded parts stand in a folded text, by whole words and in their order; a long one may be cut in one."""
+    end = 0  # Each is looked for once, behind the one before: a pattern of all of them could take hours.
+    for part in parts:
+        pattern = re.escape(part)
+        if len(part) <= 40:
+            pattern = ("" if unicodedata.category(part[0]) in _CASELESS else _BEGINS) + pattern
+            pattern += "" if unicodedata.category(part[-1]) in _CASELESS else _ENDS
+        found = re.compile(pattern).search(text, end)
+        if found is None:
+            return False
+        end = found.end()
+    return True
+
+
 _STOCK = {"in_stock": "in stock", "sold_out": "sold out"}
 
 
@@ -137,14 +173,22 @@ def screenshot_of(segment: Segment, evidence: EvidenceFolder) -> Screenshot:
 
 
 MAX_REPLY_CHARS = 400_000
-_THINKING = re.compile(r"<(think|thinking|reasoning)>.*?</\1>", re.DOTALL | re.IGNORECASE)
+_TAG = re.compile(r'"(?:[^"\\\n]|\\.)*"|<(?P<end>/?)(?:think|thinking|reasoning)>', re.IGNORECASE)
+_THINKING_ENDS = re.compile(r"</(?:think|thinking|reasoning)>", re.IGNORECASE)
 
 
 def reply_objects(text: str) -> list[dict[str, Any]]:
-    """The JSON objects of a reply behind its thinking, whatever stands around them."""
-    text = _THINKING.sub("", text[:MAX_REPLY_CHARS])
-    end = max(text.rfind("</think>"), text.rfind("</thinking>"), 0)
-    return [one for one in json_values(text[end:]) if isinstance(one, dict)]
+    """The JSON objects of a reply without its thinking, whatever stands around them. A tag in quotes is a page's."""
+    text, answer, start, place = text[:MAX_REPLY_CHARS], "", 0, 0
+    while tag := _TAG.search(text, place):
+        place = tag.end()
+        if tag["end"]:  # It began to think before its first word.
+            answer, start = "", place
+        elif tag["end"] == "":
+            answer += text[start : tag.start()]
+            ended = _THINKING_ENDS.search(text, place)
+            place = start = len(text) if ended is None else ended.end()
+    return [one for one in json_values(answer + text[start:]) if isinstance(one, dict)]
 
 
 class Answer(Record, frozen=True, kw_only=True):

@@ -7,6 +7,7 @@ Whether a line could be seen is known from the text that the browser kept beside
 
 import html as entities
 import re
+import unicodedata
 from collections.abc import Collection, Iterable, Iterator, KeysView, Sequence
 from contextlib import suppress
 from functools import cache
@@ -37,7 +38,8 @@ SAID: dict[str, re.Pattern[str]] = {
 }
 CALLED: dict[str, frozenset[str]] = {name: frozenset(entries) for name, entries in _WORDS["names"].items()}
 SIGNS: dict[str, list[str]] = _WORDS["signs"]
-_NUMBER = r"(?:\d{1,3}(?:[.,' \u00a0\u202f]\d{3})+(?:[.,]\d{1,2})?|\d{1,9}(?:[.,](?:\d{1,2}|[-\u2013\u2014]))?)(?![\d])"
+_GROUPED = r"\d{1,3}(?:[.,' \u2019\u00a0\u202f]\d{3})+|\d{1,2}(?:,\d\d)+,\d{3}"  # The second as in India.
+_NUMBER = rf"(?:{_GROUPED}|\d{{1,9}})(?:[.,](?:\d{{1,2}}|[-\u2013\u2014]))?(?!\d)"
 _WORDS_TOO = {"ALL", "BAM", "CUP", "GEL", "MAD", "PEN", "SOS", "TOP", "TRY"}  # "TOP 10" is no amount of money.
 
 
@@ -47,14 +49,15 @@ def _price_pattern() -> re.Pattern[str]:
 
     signs = sorted((one for one in {*SIGNS, *SAFE_CURRENCY_SYMBOLS} if not one.isalpha()), key=lambda one: -len(one))
     codes = "|".join(sorted({*CURRENCY_CODES} - _WORDS_TOO))
-    letters = rf"(?<![A-Za-z])(?:{codes}|[Ee]uros?|kr\.?|zł|Kč|RM|Rp|lei)(?![A-Za-z])\s?\$?"
+    letters = rf"(?<![A-Za-z])(?:{codes}|[Ee]uros?|kr\.?|Rs\.?|Ft|zł|Kč|RM|Rp|lei)(?![A-Za-z])\s?\$?"
     sign = "|".join([*map(re.escape, signs), letters])
     return re.compile(
         rf"(?P<sign>{sign})\s?(?P<number>{_NUMBER})|(?<![\d.,$€£])(?P<before>{_NUMBER})\s?(?P<after>{sign})"
     )
 
 
-_OTHER_AFTER = re.compile(rf"[^.;,$€£\d]{{0,12}}{SAID['other_price'].pattern}", re.IGNORECASE)
+# "Save" behind a price is of the next one.
+_OTHER_AFTER = re.compile(rf"[^.;,$€£\d]{{0,12}}(?!save\b){SAID['other_price'].pattern}", re.IGNORECASE)
 
 
 class FoundPrice(NamedTuple):
@@ -84,8 +87,9 @@ def find_prices(text: str) -> list[FoundPrice]:
     text = text[:5_000]
     found: list[FoundPrice] = []
     end = 0
-    for match in _price_pattern().finditer(text):
-        amount = Price.fromstring(re.sub(r"[.,][-\u2013\u2014]$", "", match["number"] or match["before"])).amount_float
+    for match in islice(_price_pattern().finditer(text), MAX_MANY):
+        number = re.sub(r"[.,][-\u2013\u2014]$", "", match["number"] or match["before"]).replace("\u2019", "'")
+        amount = Price.fromstring(number).amount_float
         if amount is None or not 0 <= amount < 1e8:
             continue
         before, after, end = text[end : match.start()], text[match.end() : match.end() + 40], match.end()
@@ -106,7 +110,7 @@ def currency_code(sign: str, hint: str = "") -> str:
     """
     from price_parser.parser import CURRENCY_CODES  # type: ignore[attr-defined]
 
-    plain = sign.strip().rstrip(".").upper()
+    plain = unicodedata.normalize("NFKC", sign).strip().rstrip(".").upper()
     plain = plain.removesuffix("$").strip() if plain[:3] in CURRENCY_CODES else plain
     codes = [plain] if plain in CURRENCY_CODES else SIGNS.get(plain, [""])
     return hint if hint in codes else codes[0]
@@ -374,7 +378,7 @@ def _find_title(body: Element, known: list[str]) -> Element | None:
     for one in body.iter("h1", "h2", "div", "span", "p"):
         if one.tag not in ("h1", "h2") and not (len(one) < 3 and CALLED["title"] & named(one)):
             continue
-        words, around = words_of(one).casefold(), {up.tag for up in ancestors(one)}
+        words, around = words_of(one, 400).casefold(), {up.tag for up in ancestors(one)}
         if not 2 <= len(words) <= 400 or around & {"a", "nav", "footer", "aside"}:
             continue
         # The name of a shop is often a heading of its frame, and stands in the document's title, too.
@@ -386,7 +390,7 @@ def _find_title(body: Element, known: list[str]) -> Element | None:
 
 
 def _is_buying(element: Element) -> bool:
-    texts = (words_of(element), element.get("aria-label") or "", element.get("value") or "")
+    texts = (words_of(element, 80), element.get("aria-label") or "", element.get("value") or "")
     return any(SAID["buying"].match(text[:80]) for text in texts)
 
 
@@ -397,8 +401,15 @@ def named(*elements: Element) -> KeysView[str]:
     return dict.fromkeys(word.lower() for word in _WORD.findall(names)).keys()
 
 
-def words_of(element: Element) -> str:
-    return " ".join(text for text, _ in lines_of(element))
+def words_of(element: Element, most: int = MAX_TOTAL_CHARS) -> str:
+    """The words of an element, to the line with which they are more than ``most`` characters."""
+    texts, length = list[str](), 0
+    for text, _ in lines_of(element, min(most, MAX_LINE_CHARS)):
+        texts.append(text)
+        length += len(text)
+        if length > most:
+            break
+    return " ".join(texts)
 
 
 def ancestors(element: Element, most: int = 10_000) -> Iterator[Element]:
@@ -407,33 +418,37 @@ def ancestors(element: Element, most: int = 10_000) -> Iterator[Element]:
     yield from islice(element.iterancestors(), most - 1)
 
 
-def lines_of(root: Element) -> Iterator[tuple[str, Element]]:
+def lines_of(root: Element, most: int = MAX_LINE_CHARS) -> Iterator[tuple[str, Element]]:
     """The lines of a tree, each with the element around its first words, however deep it is: without recursion."""
     import lxml.etree
 
     pieces: list[str] = []
-    owner = root
+    owner, length, said_any = root, 0, False
     for event, element in lxml.etree.iterwalk(root, events=("start", "end", "comment", "pi")):
         ended = event == "end" and element is root
-        if ended or element.tag in CALLED["blocks"]:
+        breaks = ended or element.tag in CALLED["blocks"]
+        # A line that is longer than anybody wants is not gathered to its end.
+        if breaks or length > 2 * most + 50:
             text = " ".join("".join(pieces).split())[:MAX_LINE_CHARS]
-            pieces = []
+            pieces, said_any, length = [], False, 0 if breaks else -MAX_HTML_CHARS
             if text:
                 yield text, owner
         said = element.text if event == "start" else element.tail
-        if said and not ended:
+        if said and not ended and length >= 0:
             if event == "start" and element.tag == "sup" and re.search(r"\d \d\d$", f"{''.join(pieces[-1:])} {said}"):
                 said = f".{said}"
-            if said.strip() and not "".join(pieces).strip():
-                owner = element if event == "start" else element.getparent()
+            if not said_any and said.strip():
+                said_any, owner = True, element if event == "start" else element.getparent()
             # Words of neighbouring elements are words of their own.
             apart = event == "start" and said[0].isupper() and pieces and pieces[-1][-1:].isalpha()
             pieces.append(f" {said}" if apart else said)
+            length += len(said.strip()) + 1
 
 
 def _outside(body: Element, holders: Collection[Element]) -> tuple[list[Element], list[Element]]:
     """The elements that are no part of the product's, by tag, role, name and heading; and those of reviews."""
-    outside, reviews = list[Element](), list[Element]()
+    outside, reviews, covered, reviewed = list[Element](), list[Element](), set[Element](), set[Element]()
+    buttons = [one for one in body.xpath(_BUTTONS) if _is_buying(one)]
     for one in body.iter("*"):
         if one in holders:
             continue
@@ -441,25 +456,45 @@ def _outside(body: Element, holders: Collection[Element]) -> tuple[list[Element]
         promoted = one.tag not in CALLED["inline"] and SAID["promoted"].search(called) and "price" not in called.split()
         hidden = one.get("hidden") is not None or SAID["hidden"].search(one.get("style") or "")
         framed = {one.tag, one.get("role")} & CALLED["frames"] or (one.tag == "header" and one.getparent() is body)
-        if framed or promoted or hidden:
+        if hidden or ((framed or promoted) and not (_sells(one, buttons) or (not framed and _is_priced(one)))):
             outside.append(one)
         elif one.tag in ("div", "section", "ul", "ol") and SAID["reviews"].search(called):
             # One that is called after reviews may hold their mean alone.
-            reviews += [one] if one.find(".//li") is not None or len(words_of(one)) > 120 else []
+            reviews += [one] if one.find(".//li") is not None or len(words_of(one, 120)) > 120 else []
         claim = one.tag in ("div", "p", "span", "b", "strong") and not len(one) and (one.get("class") or one.get("id"))
         if (claim and not any(up.tag == "a" for up in ancestors(one, 4))) or re.fullmatch("h[2-5]", one.tag):
-            said = words_of(one)
-            if len(said) <= 60 and SAID["promoting"].match(said):
-                outside += _section(one, holders, promoted=True)
-            if len(said) <= 60 and SAID["reviews_heading"].match(said):
-                reviews += _section(one, holders, promoted=False)
+            said = words_of(one, 60)
+            if len(said) <= 60 and SAID["promoting"].match(said) and one not in covered:
+                outside += (found := _section(one, holders, promoted=True))
+                covered.update(found)
+            counts = claim and re.search(r"\d", said)  # "87 reviews" beside the stars is over nothing.
+            if len(said) <= 60 and SAID["reviews_heading"].match(said) and not counts and one not in reviewed:
+                reviews += (found := _section(one, holders, promoted=False))
+                reviewed.update(found)
     return outside, reviews
+
+
+def _sells(element: Element, buttons: Sequence[Element]) -> bool:
+    """Whether it is all that sells: the product's own part, however it is called."""
+    return bool(buttons) and all(element in ancestors(button) for button in (buttons[0], buttons[-1]))
+
+
+def _is_priced(element: Element) -> bool:
+    """Whether it has a line that is not much more than a price, and leads nowhere."""
+    if element.find(".//a") is not None or any(up.tag == "a" for up in ancestors(element)):
+        return False
+    short = () if len(words_of(element, 200)) > 200 else (text for text, _ in lines_of(element) if len(text) <= 24)
+    return any(one.kind == "current" for text in short for one in find_prices(text))
 
 
 def _section(heading: Element, holders: Collection[Element], *, promoted: bool) -> list[Element]:
     """What a heading is over: it, and what follows it or the block that holds it alone, up to the next heading."""
     block = heading
-    while (parent := block.getparent()) not in holders and parent.tag != "body" and words_of(parent) == words_of(block):
+    while (
+        (parent := block.getparent()) not in holders
+        and parent.tag != "body"
+        and words_of(parent, 100) == words_of(block, 100)
+    ):
         block = parent
     if parent.tag == "section" and parent not in holders and next(filter(words_of, parent), None) is block:
         return [parent]
@@ -468,7 +503,9 @@ def _section(heading: Element, holders: Collection[Element], *, promoted: bool) 
         if one in holders or re.fullmatch(r"h[1-4]", one.tag):
             break
         # Promoted products are links; where they end without another heading, the product goes on.
-        if promoted and one.tag != "a" and one.find(".//a") is None and words_of(one):
+        if promoted and one.tag != "a" and one.find(".//a") is None and words_of(one, 0):
+            break
+        if not promoted and (_is_priced(one) or any(map(_is_buying, one.xpath(_BUTTONS)))):
             break
         found.append(one)
     return found
@@ -487,13 +524,13 @@ def _tiles(body: Element, url: str, holders: Collection[Element]) -> dict[Elemen
         except ValueError:
             continue
         for up in ancestors(link, 6):
-            words = words_of(up)
+            words = words_of(up, 600)
             if up in holders or up.tag in ("body", "main", "html") or up in tiles or len(words) > 600:
                 break
             if find_prices(words):
-                like = [one for one in up.getparent() if (one.tag, one.get("class")) == (up.tag, up.get("class"))]
-                several = sum(one.find(".//a") is not None for one in like) > 1
-                links = {one.get("href") for one in up.iter("a")}
+                like = (one for one in up.getparent() if (one.tag, one.get("class")) == (up.tag, up.get("class")))
+                several = len(list(islice((one for one in like if one.find(".//a") is not None), 2))) > 1
+                links = {one.get("href") for one in islice(up.iter("a"), MAX_MANY)}
                 pictured = len(links) == 1 and link.find(".//img") is not None
                 if up is link or pictured or (several and len(links) <= 3):
                     tiles[up] = (target, words)

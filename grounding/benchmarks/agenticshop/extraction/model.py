@@ -21,7 +21,7 @@ from grounding.errors import UserError
 from grounding.llm.wire import Message, TextPart
 from grounding.records import Failure, Record
 
-from ..asking import ask, fence_mark, largest_sizes, picture_part, reply_objects
+from ..asking import ask, fence_mark, folded, largest_sizes, picture_part, reply_objects, stands_in
 from ..records import Extraction, FactSource, PageClass, ProductFacts, RenderedPage, Segment
 from ..web.evidence import EvidenceFolder, load_html
 from .structural import VERSION, extract_page
@@ -66,7 +66,7 @@ class ModelExtractor:
         self.max_concurrency = model.model.max_concurrency
         self.check, self.aclose = model.model.check, model.model.aclose
         asked = f"{model.model.identity}|{self._prompts.label}"
-        self.identity = f"model:1|{asked}|pictures={MAX_PICTURES}|structural:{VERSION}"
+        self.identity = f"model:2|{asked}|pictures={MAX_PICTURES}|structural:{VERSION}"
 
     async def extract(self, page: RenderedPage, evidence: EvidenceFolder) -> Extraction:
         segments = page.segments[:MAX_PICTURES]
@@ -129,7 +129,7 @@ def read_reply(text: str, page: RenderedPage, classed: Extraction) -> Extraction
     for value in reply_objects(text):
         try:
             said = msgspec.convert(_bounded(value), _Reply)
-        except msgspec.ValidationError as error:
+        except (msgspec.ValidationError, RecursionError) as error:
             why = f"the reply's JSON is not of the form that was asked for: {error}"
             continue
         reason = f"structure: {classed.class_reason}; the model: {(said.class_reason or said.page_class)[:300]}"
@@ -155,8 +155,6 @@ def _bounded(value: Any) -> Any:
 
 def _source(said: _Quote, page: RenderedPage) -> FactSource:
     """A quote as a source, which says where it is not on the page."""
-    quote, *texts = (
-        "".join(one.split()).casefold() for one in (said.quote, page.title, page.text, *(one.json for one in page.data))
-    )
-    there = "" if any(quote in text for text in texts) else NOT_FOUND
+    quote, texts = folded(said.quote), (page.title, page.text, *(one.json for one in page.data))
+    there = "" if quote and any(stands_in([quote], folded(text)) for text in texts) else NOT_FOUND
     return FactSource(field=said.field[:40], source="model", quote=there + said.quote[:240])

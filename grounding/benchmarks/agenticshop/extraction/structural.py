@@ -17,10 +17,12 @@ import msgspec
 
 from grounding.errors import UserError
 from grounding.records import Failure
+from grounding.run.benchmark import nothing
 
 from ..asking import StageModel
 from ..records import (
     Attribute,
+    Availability,
     CustomerReview,
     Extraction,
     FactSource,
@@ -49,7 +51,7 @@ from .document import (
     words_of,
 )
 
-VERSION = 5  # Goes up in a release whose rules find other facts: part of the extractor's identity.
+VERSION = 6  # Goes up in a release whose rules find other facts: part of the extractor's identity.
 SHORT_PAGE_CHARS, MAX_TEXT_CHARS = 3_000, 400
 _SOURCED = ("brand", "seller", "rating", "rating_count", "availability", "description")
 UNKNOWN = (None, "", (), "unknown")
@@ -76,16 +78,13 @@ class StructuralExtractor:
     name = "structural"
     max_concurrency = 2
     identity = f"structural:{VERSION}"
+    check = aclose = staticmethod(nothing)
 
     async def extract(self, page: RenderedPage, evidence: EvidenceFolder) -> Extraction:
         try:
             return await asyncio.to_thread(lambda: extract_page(page, load_html(page, evidence)))
         except (UserError, OSError) as error:
             return Extraction(failure=Failure(kind="error", message=str(error)))
-
-    async def check(self) -> None: ...
-
-    async def aclose(self) -> None: ...
 
 
 def extract_page(page: RenderedPage, html: str) -> Extraction:
@@ -206,7 +205,7 @@ def _product_facts(page: Page, data: PageData, offer: Offer) -> ProductFacts:
         "price": (price, offer.quote),
         "list_price": (old.money(hint), old.text) if old else (None, ""),
         "shipping": (shipping, shipping_text),
-        "availability": _stock(page),
+        "availability": _stock(page, told.availability),
         "rating": (rating, rated),
         "rating_count": (count, rated),
         "title": (page.title, page.title),
@@ -248,8 +247,8 @@ def _terms(page: Page, attributes: tuple[Attribute, ...]) -> dict[str, str]:
     return texts
 
 
-def _stock(page: Page) -> tuple[str, str]:
-    """Sold out is believed before in stock; words of single forms don't count."""
+def _stock(page: Page, told: Availability) -> tuple[str, str]:
+    """Sold out is believed before in stock, and words before a button; words of single forms don't count."""
     lines = [
         line.text
         for line in page.lines[:80]
@@ -258,8 +257,9 @@ def _stock(page: Page) -> tuple[str, str]:
     ]
     if gone := _saying(lines, "sold_out"):
         return "sold_out", gone[0]
-    open_buttons = (one for one in page.buttons if one.get("disabled") is None and one.get("aria-disabled") != "true")
-    lines += [] if lines else [(words_of(one) or one.get("value") or "")[:80] for one in open_buttons]
+    if not lines and told != "sold_out":
+        usable = (one for one in page.buttons if one.get("disabled") is None and one.get("aria-disabled") != "true")
+        lines = [(words_of(one) or one.get("value") or "")[:80] for one in usable]
     return ("in_stock", lines[0]) if lines else ("unknown", "")
 
 
@@ -310,10 +310,12 @@ def _rating(page: Page) -> tuple[float | None, int | None, str]:
     value: float | None = None
     count: int | None = None
     quotes: list[str] = []
-    for line in page.lines[:200]:
-        up = list(ancestors(line.element, 3))
+    written = [(one.text, one.element) for one in page.lines[:200]]
+    drawn = [("", one) for one in page.body.xpath(".//*[@aria-label and not(normalize-space())]")[:200]]
+    for text, element in (*written, *drawn, *(written if drawn else ())):  # How many rated may come before stars.
+        up = list(ancestors(element, 3))
         called = bool(named(*up) & CALLED["ratings"])
-        texts = (line.text, *(one.get("aria-label") or "" for one in up[:2]))
+        texts = (text, *(one.get("aria-label") or "" for one in up[:2]))
         for text in (one for one in texts if len(one) <= 200):
             if SAID["none_yet"].search(text) and value is None:
                 return None, 0, text
@@ -321,11 +323,11 @@ def _rating(page: Page) -> tuple[float | None, int | None, str]:
             if value is None and (called or SAID["rated"].search(text)):
                 value = stars_in(text)
             if count is None and (value is not None or called):
-                match = SAID["counted"].search(text) or SAID["in_brackets"].match(text.strip())
+                match = SAID["counted"].search(text) or SAID["in_brackets"].search(text.strip())
                 if match and (said := match["count"] or match["later"]):
                     count = round(float(said[:-1]) * 1000) if said[-1] in "kK" else int(re.sub(r"\D", "", said))
             quotes += [text[:160]] if before != (value, count) else []
-    return value, count, " | ".join(dict.fromkeys(quotes))
+    return value if count != 0 else None, count, " | ".join(dict.fromkeys(quotes))
 
 
 def _brand(page: Page) -> str:
@@ -388,7 +390,7 @@ def _variants(page: Page, hint: str) -> tuple[Variant, ...]:
     variants: dict[str, Variant] = {}
     for one in choices[:MAX_MANY]:
         around = next(one.iterancestors("label"), one) if one.tag == "input" else one
-        words = words_of(around if one.label is None else one.label) or one.get("aria-label") or ""
+        words = words_of(around if one.label is None else one.label, 200) or one.get("aria-label") or ""
         prices = find_prices(words)
         # "(+ $20)" is what a form adds to the price, and stays in its name.
         stated = prices[0] if len(prices) == 1 and "+" not in words else None
@@ -411,7 +413,7 @@ def _reviews(page: Page) -> tuple[CustomerReview, ...]:
     marked = [one for part in parts for one in part.iter() if "review" in (one.get("itemprop") or "").split()]
     blocks = (one for part in page.reviews for one in part.iter("li", "article", "div", "blockquote"))
     groups = [one for one in _alike(blocks, "class") if len(one) > 1 or one[0].tag in ("article", "blockquote")]
-    marked = marked or max(groups, key=lambda group: sum(len(words_of(one)) for one in group), default=[])
+    marked = marked or max(groups, key=lambda group: sum(len(words_of(one, 5_000)) for one in group), default=[])
     found: dict[str, CustomerReview] = {}
     for one in marked[:MAX_MANY]:
         title = next((words_of(part) for part in one.iter("h3", "h4", "h5", "strong", "b")), "")

@@ -125,7 +125,7 @@ class ReferenceJudge:
     name = REFERENCE
     condition: Condition = "full"
     max_concurrency = 8
-    identity = "judge reference 1"
+    identity = "judge reference 2"
     check = aclose = staticmethod(nothing)
 
     async def judge(self, subject: JudgedProduct, evidence: EvidenceFolder, key: str) -> Judgement:  # noqa: ARG002
@@ -158,11 +158,16 @@ _ITEMS: dict[str, str] = msgspec.yaml.decode((Path(__file__).parent / "items.yam
 _VAGUE = re.compile(rf"\b(?:{_ITEMS.pop('vague')})\b", re.IGNORECASE)
 # The forms of items that are read, in the order in which they are tried.
 _RULES = {name: re.compile("".join(pattern.split("\n")), re.IGNORECASE) for name, pattern in _ITEMS.items()}
-_CHOICE = re.compile(r",\s*(?:or |and )?|\s+or\s+", re.IGNORECASE)
+_CHOICE = re.compile(r",(?!\d)\s*(?:or |and )?|\s+or\s+", re.IGNORECASE)
 _DURATION = re.compile(
     r"(?P<low>\d+)\s*(?:(?:-|\u2013|to)\s*(?P<high>\d+))?[\s-]*(?:business |working )?(?P<unit>day|week|month|year)",
     re.IGNORECASE,
 )
+_OTHER_SPELLING = re.compile(r"\d\.\d{3}(?!\d)|\d,\d\d?(?!\d)|\d\s\d")  # "1.299,99", "12,5" and "1 299".
+_DENYING = re.compile(
+    r"\b(?:no|non|without|(?:not|never|cannot|(?:is|are|do|does|wo|ca)n t)(?: (?:fully|entirely|completely))?)$"
+)
+_DENIED = re.compile(r"(?:no|none|not|false)\b", re.IGNORECASE)
 _UNIT_DAYS = {"day": 1, "week": 7, "month": 30, "year": 365}
 
 
@@ -195,7 +200,8 @@ def _decided(rule: str, match: re.Match[str], facts: ProductFacts) -> Decided | 
             return Decided(free, "cost of shipping", facts.shipping_text or money_text(facts.shipping))
         case "count":
             count = facts.rating_count
-            enough = count is not None and count >= int(said["least"].replace(",", ""))
+            fewest = int(said["least"].replace(",", "")) + (said["above"] is not None)
+            enough = count is not None and count >= fewest
             return Decided(enough, "number of ratings", str(count or ""))
         case "rating":
             rating, least = facts.rating, float(said["least"]) * 5 / float(said["best"] or 5)
@@ -211,8 +217,8 @@ def _decided(rule: str, match: re.Match[str], facts: ProductFacts) -> Decided | 
             return _days(said, facts)
         case "field":
             lines = [one for one in facts.attributes if words(one.name) == words(said["name"])]
-            stated = words(" ".join(one.value for one in lines))
-            same = any(_holds(stated, words(one)) for one in _CHOICE.split(said["value"]))
+            stated = " ".join(one.value for one in lines)
+            same = any(_holds(stated, one) for one in _CHOICE.split(said["value"]))
             quote = f"{lines[0].name}: {lines[0].value}" if lines else ""
             return Decided(same is not denied, "a field of the page", quote) if lines else None
         case "without":
@@ -226,10 +232,13 @@ def _price(limit: str, facts: ProductFacts, *, shipped: bool) -> Decided:
     paid = facts.total if shipped else facts.price
     if paid is None:
         return Decided(False, f"the page doesn't say what it costs{' with shipping' if shipped else ''}")
+    if _OTHER_SPELLING.search(limit):
+        return Decided(None, "the item's amount is not written as in English", money_text(paid))
     for one in map(spending_limits, limit.split(" or ")):
         if one.currency and one.currency == paid.currency:
-            above = one.low is None or paid.amount >= one.low
-            return Decided(above and (one.high is None or paid.amount <= one.high), "price", money_text(paid))
+            inside = (one.low is None or paid.amount >= one.low) and (one.high is None or paid.amount <= one.high)
+            strict = re.match("under|below|over|above", limit, re.IGNORECASE) and paid.amount in (one.low, one.high)
+            return Decided(inside and not strict, "price", money_text(paid))
     return Decided(None, f"the price is in {paid.currency or 'an unknown currency'}, the item is not", money_text(paid))
 
 
@@ -245,7 +254,8 @@ def _days(asked: dict[str, str], facts: ProductFacts) -> Decided:
     if said and not spans:
         return Decided(None, f"no number of days is read in what the page says of {what}", said[:200])
     limit = int(asked["number"]) * _UNIT_DAYS[asked["unit"].lower()]
-    enough = bool(spans) and (min(spans) <= limit if most else max(spans) >= limit)
+    # A year is twelve months, and a month thirty days.
+    enough = bool(spans) and (min(spans) <= limit * 1.02 if most else max(spans) >= limit * 0.98)
     return Decided(enough, f"days of {what}", said[:200])
 
 
@@ -257,12 +267,20 @@ def _on_page(facts: ProductFacts, phrases: Sequence[str]) -> Decided:
         *(one.name for one in facts.variants if one.availability != "sold_out"),
         *re.split(r"(?<=[.!?])\s", facts.description),
     ]
-    quote = next((line[:200] for phrase in phrases for line in lines if _holds(words(line), words(phrase))), "")
+    quote = next((line[:200] for phrase in phrases for line in lines if _holds(line, phrase)), "")
     return Decided(bool(quote), "words of the page", quote)
 
 
-def _holds(said: Sequence[str], wanted: Sequence[str]) -> bool:
-    """Whether words stand in others one after the other and no "not" or "no" before them."""
-    before, there, _ = f" {' '.join(said)} ".partition(f" {' '.join(wanted)} ")
-    denied = before.rpartition(" ")[2] in ("not", "no", "non", "without") and wanted[0] not in ("no", "not")
-    return bool(wanted and there) and not denied
+def _holds(line: str, phrase: str) -> bool:
+    """Whether a phrase stands in a line of a page, and no "not" or "no" before it or, in "Name: no", behind it."""
+    _, _, value = line.partition(": ")
+    line = value if _DENIED.match(value) else line
+    wanted = " ".join(_plain_words(phrase))
+    said = f" {' '.join(_plain_words(line))} "
+    places = [one.start() for one in re.finditer(re.escape(f" {wanted} "), said)] if wanted else []
+    return any(wanted.startswith(("no ", "not ")) or not _DENYING.search(said[:place]) for place in places)
+
+
+def _plain_words(text: str) -> tuple[str, ...]:
+    """As :func:`words`; "0.5kg" is the number 0.5, which is not 5, and the word kg."""
+    return words(re.sub(r"(?<=\d)[.,](?=\d)", "point", re.sub(r"(?<=\d)(?=[^\W\d])", " ", text)))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-import unicodedata
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Any, Literal, NamedTuple
@@ -21,14 +20,25 @@ from grounding.errors import UserError
 from grounding.llm.wire import ImagePart, Message, TextPart
 from grounding.records import Box, Failure
 
-from ..asking import ask, bounded, fact_lines, fence_mark, largest_sizes, one_line, picture_part, reply_objects, visible
+from ..asking import (
+    ask,
+    bounded,
+    fact_lines,
+    fence_mark,
+    folded,
+    largest_sizes,
+    one_line,
+    picture_part,
+    reply_objects,
+    stands_in,
+)
 from ..loader import checklist_of
 from ..records import ChecklistItem, Condition, ItemVerdict, Judgement, PlaceOnPage, Reported, Segment, VerdictFlag
 from ..release import extraction_json, read_evaluation, read_reported
 from ..web.evidence import EvidenceFolder
 from .base import JudgedProduct, no_product, unjudged
 
-VERSION = 1  # Goes up when the same product is shown, or a reply read, otherwise: part of a judge's identity.
+VERSION = 2  # Goes up when the same product is shown, or a reply read, otherwise: part of a judge's identity.
 MAX_CHARS = {"ADDRESS": 2_000, "FACTS": 20_000, "DATA": 16_000, "TEXT": 40_000}
 MAX_PICTURES = 8
 
@@ -178,7 +188,8 @@ def _verdict(item: ChecklistItem, said: list[_Said], shown: ShownEvidence) -> It
 def _place(said: _Said, pictures: Sequence[Segment]) -> PlaceOnPage | None:
     """The part of a picture that a model names in thousandths, in pixels; None where there is no such part."""
     named = str(said.picture if said.picture is not None else 1 if len(pictures) == 1 else "").strip()
-    if said.box is None or len(said.box) != 4 or not named.isdecimal() or not 0 < int(named) <= len(pictures):
+    known = named in map(str, range(1, len(pictures) + 1))
+    if said.box is None or len(said.box) != 4 or not known:
         return None
     left, top, right, bottom = said.box
     if not (0 <= left < right <= 1_000 and 0 <= top < bottom <= 1_000):
@@ -188,22 +199,6 @@ def _place(said: _Said, pictures: Sequence[Segment]) -> PlaceOnPage | None:
     sides = {"left_px": left * wide, "top_px": top * high, "right_px": right * wide, "bottom_px": bottom * high}
     box = Box(**{name: round(side, 2) for name, side in sides.items()})
     return PlaceOnPage(segment=int(named) - 1, box=box)
-
-
-_QUOTES = '\u2018\u2019\u201a\u201b`\u00b4\u2032"\u201c\u201d\u201e\u201f\u00ab\u00bb\u2033'
-_DASHES = "\u2010\u2011\u2012\u2013\u2014\u2212"
-_FOLDED = str.maketrans(dict.fromkeys(_QUOTES, "'") | dict.fromkeys(_DASHES, "-"))
-
-
-def folded(text: str) -> str:
-    """A text in one case, with one kind of blank, quote and dash; what can't be seen is a blank, as in the evidence.
-
-    >>> folded("It\u2019s  4.6\u00a0Stars")
-    "it's 4.6 stars"
-    """
-    text = unicodedata.normalize("NFKC", text.replace("\u2026", " ... ")).translate(_FOLDED)
-    # Quotes within JSON are written with a backslash, and as they are in a reply.
-    return " ".join(visible(text).replace("\\'", "'").casefold().split())
 
 
 def is_quoted(quote: str, evidence: Iterable[str]) -> bool:
@@ -219,9 +214,7 @@ def is_quoted(quote: str, evidence: Iterable[str]) -> bool:
     parts = [part for part in re.split(r"\s*(?:\.{3,}|\[\.\.\.\])\s*", bare) if part]
     if not parts or any(not re.search(r"\d\D*\d|[^\W_]\W*[^\W_]\W*[^\W_]", part) for part in parts):
         return False
-    words = (re.escape(part) if len(part) > 40 else rf"(?<![^\W_]){re.escape(part)}(?![^\W_])" for part in parts)
-    pattern = re.compile(".*?".join(words))
-    return any(pattern.search(folded(piece)) for piece in evidence)
+    return any(stands_in(parts, folded(piece)) for piece in evidence)
 
 
 class ModelJudge:

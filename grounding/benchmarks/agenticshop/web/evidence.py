@@ -4,6 +4,7 @@ import gzip
 import hashlib
 import io
 import re
+import zlib
 from pathlib import Path
 
 from grounding.atomic import atomic_write
@@ -62,8 +63,8 @@ def load_html(page: RenderedPage, evidence: EvidenceFolder) -> str:
     try:
         with gzip.open(io.BytesIO(packed)) as file:
             raw = file.read(MAX_UNPACKED_BYTES + 1)
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise UserError(f"the evidence {page.html_file} can't be unpacked: {error}") from None
     if len(raw) > MAX_UNPACKED_BYTES or hashlib.sha256(raw).hexdigest() != page.html_sha256:
         raise UserError(f"the evidence {page.html_file} is not the document of {page.url}, or too large")
-    return raw.decode("utf-8")
+    return raw.decode("utf-8", "replace")

@@ -15,7 +15,9 @@ import socket
 import time
 from asyncio import StreamReader, StreamWriter
 from collections.abc import AsyncIterator, Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
@@ -134,6 +136,25 @@ def refused_address(text: str) -> str:
     return "" if public else f"{text} is not a public address"
 
 
+def source_address(address: str) -> str:
+    """From which address of this machine one is reached, "" where there is no way to it; nothing is sent."""
+    with (
+        suppress(OSError),
+        socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_DGRAM) as probe,
+    ):
+        probe.connect((address, 9))
+        return str(probe.getsockname()[0])
+    return ""
+
+
+def is_near(address: str) -> bool:
+    """Whether a public address is this machine's own, which a wall in front of it does not keep from itself, or, of
+    the new kind, in its own network.
+    """
+    source, shift = source_address(address), 64 if ":" in address else 0
+    return bool(source) and int(ipaddress.ip_address(source)) >> shift == int(ipaddress.ip_address(address)) >> shift
+
+
 def refused_host(host: str, policy: WebPolicy) -> str:
     """Why a host may not be asked for, by its spelling alone; "" where it may."""
     if host in policy.hosts:
@@ -194,10 +215,15 @@ _ERRANDS = frozenset({
 })  # fmt: skip
 
 
+# Threads of their own: names that nobody answers for would keep all other work of a run waiting.
+_LOOK_UPS = ThreadPoolExecutor(128, "look-up")
+
+
 async def ask_system(host: str) -> tuple[str, ...]:
     """The addresses that the machine's own resolver gives; raises a PageTrouble where it gives none."""
     try:
-        found = await asyncio.get_running_loop().getaddrinfo(host, None, type=socket.SOCK_STREAM)
+        asking = partial(socket.getaddrinfo, host, None, type=socket.SOCK_STREAM)
+        found = await asyncio.get_running_loop().run_in_executor(_LOOK_UPS, asking)
     except socket.gaierror as error:
         if error.errno in _NO_SUCH_HOST:
             raise PageTrouble("no-such-host", f"no machine is called {host}") from None
@@ -233,6 +259,8 @@ class Guard:
         check_host(host, port, self.policy)
         own, limit_s = self.policy.hosts.get(host), self.policy.connect_s
         addresses = (own[0],) if own else await self._find(host)
+        if not own and any(map(is_near, addresses)):
+            raise PageTrouble("refused", f"{host} is this machine or a neighbour of it: {', '.join(addresses)}")
         port, last = own[1] if own else port, "no address"
         for address in addresses[:4]:
             try:

@@ -18,6 +18,10 @@ const dom = {
     await dom.frame();
     await new Promise((resolve) => requestIdleCallback(resolve, { timeout: 1000 }));
   },
+  // Whether it can be asked as any element: the fields of a form stand in for what they are called like.
+  plain: (element) => element instanceof HTMLElement && typeof element.innerText === "string"
+    && element.style instanceof CSSStyleDeclaration
+    && ["matches", "querySelector", "checkVisibility"].every((name) => element[name] === HTMLElement.prototype[name]),
   tree: (element) => dom.read(Element, "shadowRoot", element),
   height: () => {
     const heights = [dom.root(), dom.body()].map((each) => (each ? dom.read(Element, "scrollHeight", each) : 0));
@@ -84,7 +88,7 @@ const page = {
     for (const tree of dom.trees()) {
       for (const child of tree.children) {
         if (length > limit) break;
-        if (!(child instanceof HTMLElement) || child.matches("style, script, template")) continue;
+        if (!(child instanceof HTMLElement) || ["STYLE", "SCRIPT", "TEMPLATE"].includes(dom.read(Element, "tagName", child))) continue;
         const text = read(child);
         if (text.trim()) { parts.push(text); length += text.length; }
       }
@@ -133,8 +137,7 @@ const page = {
     const hide = (element) => element.style.setProperty("display", "none", "important");
     const done = [];
     for (const element of all) {
-      // A form whose fields are called like its own methods can't be asked anything; no banner is like that.
-      if (!(element instanceof HTMLElement) || typeof element.matches !== "function" || !liesOver(element)) continue;
+      if (!dom.plain(element) || !liesOver(element)) continue;
       if (!share(element) || !element.checkVisibility({ visibilityProperty: true, opacityProperty: true })) continue;
       if (holdsThePage(element)) continue;
       const frame = element.matches("iframe") ? element : element.querySelector("iframe");
@@ -147,7 +150,7 @@ const page = {
     }
     // What made the page behind a banner dark, and kept it from being scrolled.
     for (const element of done.length ? all : []) {
-      if (element instanceof HTMLElement && style(element).position === "fixed" && share(element) > 0.9
+      if (dom.plain(element) && style(element).position === "fixed" && share(element) > 0.9
           && !holdsThePage(element) && element.innerText.trim() === ""
           && !element.querySelector("img, video, canvas, iframe, input")) hide(element);
     }

@@ -28,6 +28,7 @@ _EVENTS = (
 )
 _ENDLESS = frozenset({"WebSocket", "EventSource", "Media", "Ping", "Manifest"})
 _READABLE = frozenset({"", "text/html", "application/xhtml+xml", "text/plain"})
+_OF_THE_WEB = ("http://", "https://")
 _OFF_THE_WEB = re.compile(r"(?!https?:)[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 _TROUBLE_OF: dict[str, Trouble] = {
     "ERR_UNSAFE_PORT": "refused", "ERR_UNSAFE_REDIRECT": "refused", "ERR_UNKNOWN_URL_SCHEME": "refused",
@@ -177,7 +178,7 @@ class BrowserTab:
         from playwright.async_api import Error
 
         if page != self.page:
-            if len(self.popups) < _MOST_POPUPS and page.url.startswith(("http://", "https://")):
+            if len(self.popups) < _MOST_POPUPS and page.url.startswith(_OF_THE_WEB):
                 self.popups.append(page.url)
             with suppress(Error):
                 await page.close()
@@ -300,6 +301,8 @@ async def _keep(tab: BrowserTab, evidence: EvidenceFolder, began: float) -> dict
     kept = await tab.run("kept", {"text": policy.max_text_chars, "html": policy.max_html_bytes})
     url, text, html, most = str(kept["url"]), kept["text"], kept["html"], policy.max_html_bytes
     tab.raise_trouble(url)  # A page may have gone on after it was quiet.
+    if not url.startswith(_OF_THE_WEB):
+        raise PageTrouble("not-a-page", f"the page went on to {url[:200]!r}")
     if html["length"] > most:
         raise PageTrouble("too-large", f"the rendered document has {html['length']} characters, more than {most}")
     segments = []

@@ -171,9 +171,18 @@ def test_what_is_not_of_the_form_is_not_guessed(wrong: dict[str, Any]) -> None:
 
 
 def test_quotes_are_looked_for_on_the_page() -> None:
-    quotes = [{"field": "price", "quote": "only $12.34"}, {"field": "availability", "quote": "in  STOCK"}]
+    said = {"price": "only $12.34", "availability": "in  STOCK", "rating_count": "2", "seller": "\u200b"}
+    quotes = [{"field": field, "quote": quote} for field, quote in said.items()]
     facts = read(json.dumps({"page_class": "product", "facts": {**FACTS, "quotes": quotes}})).facts or ProductFacts()
-    assert [one.quote for one in facts.sources] == [f"{NOT_FOUND}only $12.34", "in STOCK"]
+    assert [one.quote for one in facts.sources] == [
+        f"{NOT_FOUND}only $12.34", "in STOCK", f"{NOT_FOUND}2", f"{NOT_FOUND}\u200b",
+    ]  # fmt: skip
+
+
+def test_a_reply_that_is_nested_without_end_is_unparsed() -> None:
+    for depth in (900, 50_000):
+        found = read('{"page_class": "product", "facts": {"more": ' + "[" * depth + "]" * depth + "}}")
+        assert kind_of(found) == "unparsed"
 
 
 def test_what_a_model_says_is_bounded() -> None:

@@ -177,6 +177,13 @@ def test_data_or_language_name_the_currency_of_a_shared_sign() -> None:
         ("RM 45.90", 45.9, "MYR"),
         ("AED 120", 120.0, "AED"),
         ("\u20b21.500", 1500.0, ""),
+        ("\u20b91,29,999", 129_999.0, "INR"),
+        ("Rs. 1,299.00", 1299.0, "INR"),
+        ("1.299,- kr.", 1299.0, "SEK"),
+        ("CHF 1\u2019299.\u2013", 1299.0, "CHF"),
+        ("\uffe512,800", 12_800.0, "JPY"),
+        ("12 000 Ft", 12_000.0, "HUF"),
+        ("$59.00 per pair", 59.0, "USD"),
     ],
 )
 def test_a_price_in_any_currency_is_a_price(shown: str, amount: float, currency: str) -> None:
@@ -217,6 +224,53 @@ def test_layouts_of_real_kinds_of_shops(
     assert (found.price, found.availability) == (Money(amount=59.95, currency=currency), "in_stock")
     amounts = [one and one.amount for one in (found.list_price, found.shipping)]
     assert (*amounts, found.rating, found.rating_count, found.brand) == (list_price, shipping, rating, count, brand)
+
+
+@pytest.mark.parametrize(
+    "around",
+    [
+        '<div class="stars">4.2</div><div class="count">87 reviews</div>{}<p>In stock</p>{}',
+        '<span class="link">Reviews</span><div>{}</div><p>In stock</p>{}',
+        '<div class="deal-box">{}<p>In stock</p></div>{}',
+        '<div class="featured-product">{}</div>{}',
+        '<aside class="buybox">{}<p>In stock</p>{}</aside>',
+    ],
+)
+def test_what_sells_the_product_is_its_own_however_it_is_called(around: str) -> None:
+    body = around.format('<p class="price">$40.00</p>', "<button>Add to cart</button>")
+    found = facts(html_of(f"<main><h1>Copper Kettle 1.7 L</h1>{body}</main>"))
+    assert (found.price, found.availability) == (Money(amount=40.0, currency="USD"), "in_stock")
+
+
+WAS = "<p>Was \u00a380.00 Now \u00a360.00 Save \u00a320.00 (25%)</p>"
+
+
+@pytest.mark.parametrize(
+    ("shown", "field", "expected"),
+    [
+        (WAS, "price", Money(amount=60.0, currency="GBP")),
+        (WAS, "list_price", Money(amount=80.0, currency="GBP")),
+        ("<p>60 \u20ac</p><p>Livraison gratuite d\u00e8s 50 \u20ac</p>", "shipping", Money(amount=0.0, currency="EUR")),
+        ("<p>60,00 \u20ac</p><p>Versandkostenfrei ab 50 \u20ac</p>", "shipping", Money(amount=0.0, currency="EUR")),
+        ('<div class=rating aria-label="Rated 4,7 von 5 Sternen"></div><a>1.284 Bewertungen</a><p>60 \u20ac</p>',
+         "rating_count", 1284),
+        ('<div class=rating aria-label="Rated 4,7 von 5 Sternen"></div><p>60 \u20ac</p>', "rating", 4.7),
+        ("<div class=rating>\u2605\u2605\u2605\u2605\u2606 <b>4.2</b> (1.2k)</div><p>$60</p>", "rating", 4.2),
+        ("<div class=rating>4.5 \u2605 (1.2k)</div><p>$60</p>", "rating_count", 1200),
+        ("<div class=rating><p>5 star 60%</p></div><p>4.3 out of 5 stars</p><p>$60</p>", "rating", 4.3),
+        ("<div class=rating>0.0 (0)</div><p>$60</p>", "rating", None),
+        ("<link itemprop=availability href=OutOfStock><p>$60</p>", "availability", "sold_out"),
+    ],
+)  # fmt: skip
+def test_how_shops_write_it(shown: str, field: str, expected: object) -> None:
+    head = json_ld(offers='{"availability": "https://schema.org/OutOfStock"}') if "OutOfStock" in shown else ""
+    html = html_of(f"<h1>Copper Kettle 1.7 L</h1>{shown}<button>Add to cart</button>", head=head)
+    assert getattr(facts(html), field) == expected
+
+
+def test_a_number_in_a_name_is_no_error() -> None:
+    assert extracted(html_of("<h1>Headphones 404 Pro</h1><p>$60.00</p><p>In stock</p>")).page_class == "product"
+    assert extracted(html_of("<h1>Error 404</h1><p>Try our shop.</p>")).page_class == "error"
 
 
 ITEMS = "<ul><li>Boils fast</li><li>Cool handle</li></ul>"
@@ -332,6 +386,17 @@ def test_a_kept_page_is_read_again_the_same_and_missing_evidence_is_a_failure(tm
     assert (read().failure.kind, read().page_class) == ("error", None)
 
 
+def test_evidence_of_others_that_is_broken_ends_no_run(tmp_path: Path) -> None:
+    evidence, packed, raw = EvidenceFolder(tmp_path), gzip.compress(b"x" * 1000), b"\xff<h1>Kettle"
+
+    def read(kept: bytes, digest: str) -> Any:
+        page = made_page(html_file=evidence.put(kept, ".html.gz"), html_sha256=digest)
+        return asyncio.run(StructuralExtractor().extract(page, evidence)).failure
+
+    assert "can't be unpacked" in read(packed[:12] + b"\xff\xfe garbage" + packed[20:], "").message
+    assert read(gzip.compress(raw), hashlib.sha256(raw).hexdigest()) is None
+
+
 @pytest.mark.parametrize(
     "body",
     [
@@ -339,6 +404,15 @@ def test_a_kept_page_is_read_again_the_same_and_missing_evidence_is_a_failure(tm
         "<p>" + "$1.00 " * 10_000 + "</p>",
         "<div>" * 3_000 + "deep" + "</div>" * 3_000,
         '<div class="review"><p>Words of a customer.</p></div>' * 800,
+        "<p>" + "11," * 60_000 + "</p>" + "<p>\u20b9" + "11," * 1_500,
+        '<div class="deal">$1</div><button>Buy</button>' * 800,
+        *(f'<div class="{name}">' * 400 + "<b>x</b> " * 50_000 for name in ("reviews", "title", "related")),
+        "<div>" + '<a href="/p/x">x</a> ' * 30_000 + "$5</div>",
+        *("<div>" + f"<b class=a>{word}</b><i>x</i>" * 10_000 + "</div>" for word in ("Related", "Reviews")),
+        "<div>" + "<h2>Related products</h2><i>x</i>" * 10_000 + "</div>",
+        '<div class="deal">' * 400 + "<button>Buy</button>" * 3_000,
+        "<label>" * 200 + "<input type=radio>" * 2_000 + "<b>x</b> " * 20_000,
+        "<p>" + "<b>$5</b> " * 30_000,
         '<a href="/p/1"><img src="x"><b>$1.00</b></a>' * 800,
         "<h2>You may also like</h2><p>x</p>" * 800,
         "<p>" + "9" * 500_000 + " $" + "1," * 100_000 + "</p>",

@@ -118,7 +118,7 @@ def test_a_quote_that_is_not_there_is_flagged(tmp_path: Path) -> None:
 def test_places_on_pictures(tmp_path: Path) -> None:
     answer = said(
         verdict(0, picture=2, box=[100, 250, 500, 1000]),
-        verdict(1, picture=3, box=[0, 0, 10, 10]),
+        verdict(1, picture="9" * 5000, box=[0, 0, 10, 10]),
         verdict(2, picture=1, box=[0, 0, 1200, 10]),
         verdict(3, picture=1, box=[10, 10, 5, 20]),
     )

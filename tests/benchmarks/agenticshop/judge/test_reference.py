@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from grounding.benchmarks.agenticshop.judge.base import ReferenceJudge, decide
+from grounding.benchmarks.agenticshop.records import Attribute, Money, ProductFacts
 from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
 
 from .subjects import FACTS, items, subject
@@ -50,6 +51,37 @@ from .subjects import FACTS, items, subject
 )
 def test_what_follows_from_facts(text: str, expected: bool | None) -> None:
     assert decide(text, FACTS).satisfied is expected, decide(text, FACTS)
+
+
+@pytest.mark.parametrize(
+    ("asked", "facts", "expected"),
+    [
+        ("Warranty is at least 2 years", {"warranty_text": "24 months"}, True),
+        ("Warranty is at least 1 month", {"warranty_text": "14 days"}, False),
+        ("Delivery takes at most 12 months", {"delivery_text": "within 1 year"}, True),
+        ("Returns are accepted and the warranty is at least 2 years", {"returns_text": "30 days"}, None),
+        ("Delivery is not within 3 days", {"delivery_text": "2 days"}, None),
+        ("Product has more than 100 reviews", {"rating_count": 100}, False),
+        ("Product has at least 100 reviews", {"rating_count": 100}, True),
+        ("Price is under $20", {"price": Money(amount=20, currency="USD")}, False),
+        ("Price is over $20", {"price": Money(amount=20, currency="USD")}, False),
+        ("Price is at most $20", {"price": Money(amount=20, currency="USD")}, True),
+        ("Price is at most $1,299", {"price": Money(amount=1250, currency="USD")}, True),
+        ("Price is at most 1.299,99 \u20ac", {"price": Money(amount=1250, currency="EUR")}, None),
+        ("Price is at most 1 299 \u20ac", {"price": Money(amount=1250, currency="EUR")}, None),
+        ("Weight is 5 kg", {"attributes": (Attribute(name="Weight", value="0.5 kg"),)}, False),
+        ("Weight is 5 kg", {"attributes": (Attribute(name="Weight", value="5kg"),)}, True),
+        ("Weight is 1,5 kg", {"attributes": (Attribute(name="Weight", value="5 kg"),)}, False),
+        ("Product is dishwasher safe", {"attributes": (Attribute(name="Dishwasher safe", value="No"),)}, False),
+        ("Product is dishwasher safe", {"attributes": (Attribute(name="Dishwasher safe", value="Yes"),)}, True),
+        ("Product is waterproof", {"features": ("This isn't waterproof",)}, False),
+        ("Product is waterproof", {"features": ("It is not fully waterproof",)}, False),
+        ("Product is waterproof", {"features": ("Not waterproof when open, waterproof when shut",)}, True),
+        ("Product contains no sugar", {"attributes": (Attribute(name="Contains", value="no sugar"),)}, True),
+    ],
+)
+def test_amounts_units_and_words_that_deny(asked: str, facts: dict[str, Any], expected: bool | None) -> None:
+    assert decide(asked, ProductFacts(title="A thing", **facts)).satisfied is expected
 
 
 @pytest.mark.parametrize(

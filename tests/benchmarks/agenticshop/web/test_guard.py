@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import socket
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import wraps
@@ -10,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from grounding.benchmarks.agenticshop.web import guard
 from grounding.benchmarks.agenticshop.web.guard import Guard, PageProxy, WebPolicy
 
 from .sites import Site, http, serving
@@ -124,6 +127,50 @@ async def test_a_name_is_asked_for_once_and_connected_to_where_it_was_checked(mo
         assert (await ask(proxy, asking("none.example")))[0] == 4
         assert proxy.refusals[-1].trouble == "no-such-host"
         assert len(reached) == 2
+
+
+@runs
+async def test_this_machine_has_no_public_address_and_no_neighbours(monkeypatch: pytest.MonkeyPatch) -> None:
+    near = {"8.8.8.8": "8.8.8.8", "2600::2": "2600::9"}
+    far = {"2600:0:0:1::2": "2600::9", "8.8.4.4": "10.0.0.5", "9.9.9.9": ""}
+    monkeypatch.setattr(guard, "source_address", (near | far).__getitem__)
+    reached: list[str] = []
+    open_connection = asyncio.open_connection
+
+    async with serving({"/": http("in")}) as site:
+
+        async def resolve(host: str) -> tuple[str, ...]:
+            return ("8.8.4.4", "8.8.8.8") if host == "mixed.example" else ("9.9.9.9",)
+
+        async def connecting(host: str, _port: int) -> Any:
+            reached.append(host)
+            return await open_connection("127.0.0.1", site.port)
+
+        monkeypatch.setattr(asyncio, "open_connection", connecting)
+        found = guard.Guard(rules(site), resolve)
+        for host in (*near, "mixed.example"):
+            with pytest.raises(guard.PageTrouble, match="neighbour"):
+                await found.connect(host, 80)
+        assert reached == []
+        for host in (*far, "shop.test"):
+            (await found.connect(host, 80))[1].close()
+        assert reached == [*far, "127.0.0.1"]
+
+
+@runs
+async def test_names_that_nobody_answers_for_keep_no_other_work_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    def slow(host: str, *_: Any, **__: Any) -> list[Any]:
+        time.sleep(2.0 if host.startswith("slow") else 0.0)
+        return [(2, 1, 6, "", ("9.9.9.9", 0))]
+
+    monkeypatch.setattr(socket, "getaddrinfo", slow)
+    waiting = [asyncio.create_task(guard.ask_system(f"slow{number}.example")) for number in range(32)]
+    await asyncio.sleep(0.1)
+    began = time.monotonic()
+    assert await guard.ask_system("quick.example") == ("9.9.9.9",)
+    await asyncio.to_thread(int)
+    assert time.monotonic() - began < 1.0
+    await asyncio.gather(*waiting)
 
 
 @runs

@@ -104,6 +104,14 @@ def test_pages_that_go_on_by_themselves_are_refused_like_redirects(world: World,
     assert world.unheard()
 
 
+@pytest.mark.parametrize(
+    "target", ["'about:blank'", "URL.createObjectURL(new Blob(['<h1>x</h1>'], {type: 'text/html'}))"]
+)
+def test_a_page_that_leaves_the_web_is_no_page(world: World, target: str) -> None:
+    shown = world.show(page(f"<script>onload = () => {{ location.href = {target} }}</script>"))
+    assert (trouble(shown), shown.text, shown.segments) == ("not-a-page", "", ())
+
+
 def test_redirects_end(world: World) -> None:
     async def onward(writer: asyncio.StreamWriter, head: bytes) -> None:
         number = int(head.split(b" ")[1].partition(b"=")[2] or b"0") + 1
@@ -258,3 +266,35 @@ def test_a_page_whose_names_stand_in_for_the_documents_is_read(world: World) -> 
     assert shown.title == "t"
     assert "still read" in shown.text
     assert shown.dismissed == ()
+
+
+def test_a_form_whose_fields_are_called_like_its_methods_loses_no_page(world: World) -> None:
+    fields = ("matches", "querySelector", "checkVisibility", "innerText", "style", "id", "className", "children")
+    forms = "".join(
+        f'<form role=dialog style="position:fixed;top:0;width:90vw;height:9vh">We use cookies<input name={name}></form>'
+        for name in fields
+    )
+    shade = """<div id=host></div><script>host.attachShadow({mode: "open"}).innerHTML =
+    "<form>in the shade<input name=matches></form>"</script>"""
+    shown = world.show(page(forms + shade))
+    assert shown.failure is None, shown.failure
+    assert "in the shade" in shown.text
+    assert "cookies" in shown.dismissed
+
+
+def test_frames_of_other_sites_are_bounded_and_waited_for(world: World) -> None:
+    async def late(writer: asyncio.StreamWriter, head: bytes) -> None:
+        await asyncio.sleep(0.6)
+        await page("<script>parent.postMessage('the frame is here', '*')</script>")(writer, head)
+
+    world.site.pages["/late"] = late
+    shown = world.show(
+        page("""<p id=out></p><iframe src="http://other.test/late"></iframe>
+    <script>onmessage = (event) => { out.textContent = event.data }</script>""")
+    )
+    assert "the frame is here" in shown.text
+
+    packed = gzip.compress(b"<p>" + b" " * (200 << 20), compresslevel=1)
+    world.site.pages["/bomb"] = http(packed, "Content-Encoding: gzip")
+    shown = world.show(page("""<iframe src="http://other.test/bomb"></iframe>"""))
+    assert trouble(shown) == "too-large"
