@@ -291,7 +291,7 @@ async def answer_of(
     return kept(raw=said.text, call=asked.call, **found)
 
 
-class Part(NamedTuple):
+class AskedPart(NamedTuple):
     """Who is asked for one part of what is made, and what counts the answers; ``whole`` is as in :func:`answer_of`."""
 
     opened: Opened
@@ -343,7 +343,7 @@ class Rounds(Record, frozen=True, kw_only=True):
 
 
 def ask_rounds(
-    parts: Mapping[str, Part],
+    parts: Mapping[str, AskedPart],
     questions: Callable[[str, Known], Sequence[Question]],
     kept: type[AnswerT],
     path: Path,
@@ -450,7 +450,7 @@ def ask_and_figure(
         Question(id=one.id, part=unit, subject=one.id, prompt=question(one), read=partial(read, one)) for one in items
     ]
     with figures_folder(out, names) as folder:
-        part = Part(opened, progress)
+        part = AskedPart(opened, progress)
         done = ask_rounds({unit: part}, lambda _part, _known: questions, kept, out / names[1], budget, {})
         told = {"by": opened.label, "unparsed": done.tallies[unit].unparsed, "cost_usd": done.cost_usd}
         found = made(figures=figures(done.answers[unit]), **told)

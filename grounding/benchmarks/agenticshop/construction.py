@@ -214,7 +214,7 @@ def construct(
         "prompts": prompts.label,
         "parameters": dict(writer.model.parameters),
     }
-    parts = {part: asking.Part(asker if part == "need" else writer, progress[part]) for part in _FORMS}
+    parts = {part: asking.AskedPart(asker if part == "need" else writer, progress[part]) for part in _FORMS}
     open_need = Made(need=Need(situation=prompts.open_situation))
     needs = {one.id: open_need for one in subjects if one.seed is None}
     with asking.made_folder(out, {"recipe": recipe}, files=(MADE_WITH, REPLIES), what="users") as folder:

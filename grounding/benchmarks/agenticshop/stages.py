@@ -45,16 +45,13 @@ class CurationStage(Generic[ItemT, RecordT]):
     kind: type[RecordT]
     journal: Journal[RecordT]
     max_concurrency: int
-    id_of: Callable[[ItemT], str]
+    item_id: Callable[[ItemT], str]
     key_of: Callable[[ItemT], str]
     answer: Callable[[ItemT, str], Awaitable[RecordT]]
     about: Callable[[ItemT], dict[str, Any]] = lambda _: {}
     identity: str = ""
     worker: CurationAgent | Extractor | ProductJudge | None = None
     start: Callable[[], Awaitable[object]] = nothing
-
-    def item_id(self, item: ItemT) -> str:
-        return self.id_of(item)
 
     def key(self, item: ItemT, earlier: None) -> str:  # noqa: ARG002
         return self.key_of(item)
@@ -63,7 +60,7 @@ class CurationStage(Generic[ItemT, RecordT]):
         return await self.answer(item, key)
 
     def failed(self, item: ItemT, key: str, failure: Failure) -> RecordT:
-        record: RecordT = self.kind(step_id=self.id_of(item), key=key, failure=failure, **self.about(item))
+        record: RecordT = self.kind(step_id=self.item_id(item), key=key, failure=failure, **self.about(item))
         return record
 
 
@@ -93,7 +90,7 @@ def curate_stage(
         journal=journal,
         max_concurrency=agent.max_concurrency,
         identity=msgspec.json.encode((agent.identity, sites, web)).decode(),
-        id_of=lambda task: task.id,
+        item_id=lambda task: task.id,
         key_of=lambda task: curation_key(agent.identity, view_of(task, sites), web),
         answer=lambda task, key: agent.curate(view_of(task, sites), key),
         worker=agent,
@@ -139,7 +136,7 @@ def extract_stage(
         journal=journal,
         max_concurrency=pages + extractor.max_concurrency,
         identity=msgspec.json.encode(made_by).decode(),
-        id_of=lambda item: item.product_id,
+        item_id=lambda item: item.product_id,
         key_of=lambda item: _digest(*made_by, item.url),
         about=about,
         answer=answer,
@@ -158,7 +155,7 @@ def judge_stage(
         journal=journal,
         max_concurrency=judge.max_concurrency,
         identity=judge.identity,
-        id_of=lambda item: judgement_id(item.extraction.step_id, judge.name),
+        item_id=lambda item: judgement_id(item.extraction.step_id, judge.name),
         key_of=lambda item: judgement_key(judge.identity, item),
         about=lambda _: {"judge": judge.name},
         answer=lambda item, key: judge.judge(item, evidence, key),
@@ -219,7 +216,7 @@ class RecordedPages:
             kind=Extraction,
             journal=journal,
             max_concurrency=MANY,
-            id_of=lambda item: item.product_id,
+            item_id=lambda item: item.product_id,
             key_of=lambda item: _digest("recorded", item.product_id, item.url, self.extractions.get(item.product_id)),
             answer=answer,
             start=start,

@@ -20,9 +20,9 @@ import msgspec
 from grounding import __version__
 from grounding.atomic import atomic_write
 from grounding.benchmarks.asking import (
+    AskedPart,
     Asking,
     Known,
-    Part,
     Question,
     StoredAnswer,
     Tally,
@@ -363,8 +363,8 @@ def build_shop(
             ]
 
         parts = {
-            "profiles": Part(opened, progress, whole=True),
-            "instructions": Part(opened, new_progress(asking.display, "instructions"), whole=True),
+            "profiles": AskedPart(opened, progress, whole=True),
+            "instructions": AskedPart(opened, new_progress(asking.display, "instructions"), whole=True),
         }
         done = ask_rounds(parts, questions, Written, work / "replies.jsonl", budget, {})
         profiles = {user: said.profile for user, said in done.answers["profiles"].items() if said.profile}

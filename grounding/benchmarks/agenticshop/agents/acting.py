@@ -189,7 +189,7 @@ _COMMANDS = re.compile(
 )
 
 
-class Element(Record, frozen=True, kw_only=True):
+class PageElement(Record, frozen=True, kw_only=True):
     """What the document says of an element that is about to be used.
 
     ``kind`` is "" for all that is clicked, ``label`` what a person reads on it, ``marks`` its type, names and what a
@@ -212,7 +212,7 @@ class Element(Record, frozen=True, kw_only=True):
         return f"{self.kind or self.tag} {quoted(self.label, 100)}"
 
 
-def why_not(action: BrowserAction, element: Element) -> str:
+def why_not(action: BrowserAction, element: PageElement) -> str:
     """Why an action must not be done to an element, whatever a model or a page says; "" where it may."""
     types = action.action == "type"
     asks, commands = f"{element.marks} {element.label}".replace("_", " "), _COMMANDS.match(element.label)
@@ -264,7 +264,7 @@ def reference_of(action: BrowserAction, outline: str) -> str:
     return reference
 
 
-async def find(action: BrowserAction, page: Page, place: str | Point) -> Element:
+async def find(action: BrowserAction, page: Page, place: str | Point) -> PageElement:
     """The element of a reference, or the one at a grounder's point, or why there is none to use. Raises PageLost."""
     point = place if isinstance(place, Point) else None
     try:
@@ -274,19 +274,19 @@ async def find(action: BrowserAction, page: Page, place: str | Point) -> Element
             else:
                 node = await page.locator(f"aria-ref={place}").element_handle(timeout=ACT_MS)
             if node is None:
-                return Element(problem="where nothing can be clicked")
-            found = msgspec.convert(await node.evaluate(_DETAIL), type=Element, strict=False)
+                return PageElement(problem="where nothing can be clicked")
+            found = msgspec.convert(await node.evaluate(_DETAIL), type=PageElement, strict=False)
     except (Mistake, msgspec.ValidationError):
-        return Element(problem="it is no longer there, or its page has meddled with it")
+        return PageElement(problem="it is no longer there, or its page has meddled with it")
     if why := why_not(action, found):
-        return Element(problem=f"refused: {found}: {why}")
+        return PageElement(problem=f"refused: {found}: {why}")
     return msgspec.structs.replace(found, node=node, point=point, problem="")
 
 
 # --- doing it ---------------------------------------------------------------------------------------------------------
 
 
-async def act(action: BrowserAction, tab: BrowserTab, element: Element) -> str:
+async def act(action: BrowserAction, tab: BrowserTab, element: PageElement) -> str:
     """Do an action and wait until the page is still; what came of it, in a few words. Raises PageLost."""
     if element.problem or action.action == "finish":
         return element.problem
@@ -303,12 +303,12 @@ async def act(action: BrowserAction, tab: BrowserTab, element: Element) -> str:
         if page.url.startswith("chrome-error:"):
             refused = [one.message for one in tab.proxy.refusals[refusals:]] or ["nothing came"]
             said.append(f"what this led to can't be opened: {refused[-1][:200]}")
-            await _do(BrowserAction(action="back"), tab, Element())
+            await _do(BrowserAction(action="back"), tab, PageElement())
     said.append(f"now at {page.url}" if page.url != before else "")
     return "; ".join(part for part in said if part)
 
 
-async def _do(action: BrowserAction, tab: BrowserTab, element: Element) -> str:
+async def _do(action: BrowserAction, tab: BrowserTab, element: PageElement) -> str:
     """Why it could not be done, "" where it was."""
     page, node, why = tab.page, element.node, ""
     try:

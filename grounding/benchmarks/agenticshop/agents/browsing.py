@@ -28,7 +28,7 @@ from ..web.evidence import EvidenceFolder
 from ..web.guard import VIEWPORT, PageLost
 from ..web.render import BrowserTab
 from . import acting
-from .acting import BrowserAction, Element, Mistake, PageSeen, first_line, open_address, quoted
+from .acting import BrowserAction, Mistake, PageElement, PageSeen, first_line, open_address, quoted
 from .base import MAX_RAW_CHARS, MAX_URL_CHARS, AsksFirst, Browses, CurationServices, agent, made, products_of
 
 VERSION = 5  # Goes up with every change of the loop that can change an answer.
@@ -213,11 +213,11 @@ class BrowsingTask:
             self.end("loop", f"the same action on the same page {MAX_REPEATS} times")
         return None
 
-    async def _element(self, action: BrowserAction, tab: BrowserTab, seen: PageSeen) -> Element:
+    async def _element(self, action: BrowserAction, tab: BrowserTab, seen: PageSeen) -> PageElement:
         """What an action is for. Raises a Mistake where it names a reference that can't be used."""
         grounder = self._agent.grounder
         if action.action not in ("click", "type"):
-            return Element()
+            return PageElement()
         if grounder is None:
             reference = acting.reference_of(action, seen.outline)
             found = await acting.find(action, tab.page, reference)
@@ -230,7 +230,7 @@ class BrowsingTask:
         self.calls += [said.call] if said.call is not None else []
         if said.point is None:
             why = said.failure.message if said.failure else "it gave no point"
-            return Element(problem=f"{grounder.name} found nothing for these words: {why[:200]}")
+            return PageElement(problem=f"{grounder.name} found nothing for these words: {why[:200]}")
         return await acting.find(action, tab.page, said.point)
 
     async def ask(self, seen: PageSeen) -> Exchange:

@@ -25,8 +25,8 @@ from benchmarks.agenticshop.agents.small_shop import SITES, VIEW, Stage, staged
 from grounding.benchmarks.agenticshop.agents import acting, browsing
 from grounding.benchmarks.agenticshop.agents.acting import (
     BrowserAction,
-    Element,
     Mistake,
+    PageElement,
     PageSeen,
     outline_of,
     read_reply,
@@ -139,14 +139,14 @@ def test_what_a_page_says_is_not_taken_for_a_mark_of_the_outline() -> None:
     ]
 
 
-def field(**more: Any) -> Element:
-    return Element(kind="field", **more)
+def field(**more: Any) -> PageElement:
+    return PageElement(kind="field", **more)
 
 
 PERSONAL = "type=email autocomplete= email\ntype=text autocomplete= comment"
-REFUSED: list[tuple[str, Element, bool]] = [
+REFUSED: list[tuple[str, PageElement, bool]] = [
     *(
-        ("click", Element(label=label), False)
+        ("click", PageElement(label=label), False)
         for label in (
             "Add to cart", "ADD TO BAG", "Buy now", "Buy it now", "Checkout", "Place your order", "Pay now", "Sign in",
             "Login", "Register", "Create an account", "Subscribe", "In den Warenkorb", "Ajouter au panier",
@@ -161,16 +161,16 @@ REFUSED: list[tuple[str, Element, bool]] = [
     *(("type", field(label=label), False) for label in ("Password", "First name", "ZIP code")),
     ("type", field(marks="type=text autocomplete= email_newsletter"), False),
     ("type", field(label="Note", form=PERSONAL), True),
-    ("type", Element(label="Oak lamp"), False),
-    ("click", Element(label="Go", form=PERSONAL), False),
-    ("click", Element(label="Upload", marks="type=file"), False),
-    ("click", Element(disabled=True), False),
-    *(("click", Element(scheme=scheme), False) for scheme in ("mailto:", "tel:", "data:", "file:", "blob:")),
+    ("type", PageElement(label="Oak lamp"), False),
+    ("click", PageElement(label="Go", form=PERSONAL), False),
+    ("click", PageElement(label="Upload", marks="type=file"), False),
+    ("click", PageElement(disabled=True), False),
+    *(("click", PageElement(scheme=scheme), False) for scheme in ("mailto:", "tel:", "data:", "file:", "blob:")),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("verb", "detail", "enter"), REFUSED, ids=str)
-def test_buying_signing_in_personal_data_and_ways_out_are_refused(verb: str, detail: Element, enter: bool) -> None:
+def test_buying_signing_in_personal_data_and_ways_out_are_refused(verb: str, detail: PageElement, enter: bool) -> None:
     assert why_not(BrowserAction(action=verb, enter=enter), detail)  # type: ignore[arg-type]
 
 
@@ -181,7 +181,7 @@ def test_buying_signing_in_personal_data_and_ways_out_are_refused(verb: str, det
 )  # fmt: skip
 def test_looking_around_is_not(label: str) -> None:
     click, typing = BrowserAction(action="click"), BrowserAction(action="type", enter=True)
-    assert why_not(click, Element(label=label)) == ""
+    assert why_not(click, PageElement(label=label)) == ""
     assert why_not(typing, field(label="Most price", marks="type=text autocomplete= max")) == ""
     assert why_not(typing, field(label="Note", form="type=search autocomplete= q")) == ""
 
