@@ -250,7 +250,7 @@ class _Generated(msgspec.Struct, rename="camel"):
 
 
 class GenerateContentWire(VendorWire):
-    """Google's."""
+    """Google's generateContent, of which only what comes back is read here: what is asked is its agent's to write."""
 
     form = _Generated
     base_path, models_path = "/v1beta", "/models?pageSize=1000"
