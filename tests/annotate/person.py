@@ -167,6 +167,11 @@ class Person:
         scale, left, top = self.view()
         return [(round(left + x_px * scale), round(top + y_px * scale)) for x_px, y_px in places]
 
+    def wait_for_scale(self, scale: float) -> None:
+        """Wait until the picture lies still at a scale: on a busy machine it does at the one before, too."""
+        until(lambda: len(self.squares()) == 2 and abs(self.view()[0] - scale) < 0.015, self.why)
+        self.wait_for_picture()
+
     def wait_for_picture(self) -> None:
         """Wait until the picture lies still, drawn as finely as it will be."""
         until(lambda: len(self.squares()) == 2, self.why)

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture(scope="module")
+# Tk holds its display until the process ends, and dies with it: also where another file's tests come between these.
+@pytest.fixture(scope="session")
 def screen(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     need_programs()
     with display(tmp_path_factory.mktemp("display") / "xvfb.txt", "1280x800") as name:
