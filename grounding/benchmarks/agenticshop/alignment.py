@@ -30,20 +30,14 @@ from grounding.scoring.intervals import Interval, drawn_interval, resampled_sums
 
 from .agreement import in_paper, told
 from .loader import RawProduct, RawReview, RawUser, details_of, read_curation, read_raw_users
-from .records import DIMENSIONS, CurationTask, row_of
+from .records import DIMENSIONS, ROWS, CurationTask, row_of
 from .rows import NOTHING
 
 Representation = Literal["query", "history", "context", "checklist"]
 """What stands for the user, in the order of the paper's table 2."""
 
 Side = Literal["lower", "higher"]
-RAW_FILES = {
-    "Food": "Grocery_and_Gourmet_Food.json",
-    "Home": "Home_and_Kitchen.json",
-    "Electronics": "Electronics.json",
-    "Fashion": "Clothing_Shoes_and_Jewelry.json",
-    "All": "open_curation.json",
-}  # The file of raw users of each of the paper's domains.
+RAW_FILES = {row.domain: f"{row.raw}.json" for row in ROWS}  # Of raw users, by the paper's domains.
 AVERAGE = "average"
 MOST_REVIEWS, MOST_REVIEW_CHARS, MOST_FIELD_CHARS = 20, 300, 1_500
 _NUMBER = re.compile(r"(?<![\w.])([12])(?![\w]|\.\d)")

@@ -31,9 +31,6 @@ from .release import write_lists
 
 OPEN_FILE = "open_curation"
 REVIEWS = 10  # So many reviews a context is written from; all of them in open exploration.
-MADE_OF: dict[Scenario, str] = {
-    row.scenario: OPEN_FILE if row.scenario == "casual_browsing" else row.category for row in ROWS
-}  # The file of raw users, by its name without the ending, that each scenario is made of.
 MADE_WITH, REPLIES = "made-with.json", "replies.jsonl"
 
 
@@ -56,7 +53,7 @@ def subjects_of(
 ) -> tuple[tuple[Path, ...], tuple[Subject, ...], dict[str, str]]:
     """The files that are read, who of the first ``users`` of each is written about, and why others are not."""
     there = {path.stem: path for path in ([raw] if raw.is_file() else raw.glob("*.json"))}
-    wanted = dict.fromkeys(name for scenario, name in MADE_OF.items() if not scenarios or scenario in scenarios)
+    wanted = dict.fromkeys(row.raw for row in ROWS if not scenarios or row.scenario in scenarios)
     files = {name: there[name] for name in wanted if name in there}
     if not files:
         names = ", ".join(f"{name}.json" for name in wanted)
@@ -242,12 +239,12 @@ def _tasks(
 ) -> tuple[CurationTask, ...]:
     return tuple(
         CurationTask(
-            id=f"{scenario}/{one.user}",
+            id=f"{row.scenario}/{one.user}",
             user=one.user,
-            scenario=scenario,
+            scenario=row.scenario,
             situation=need.situation,
-            query=open_query if one.seed is None else getattr(need, scenario, need.categorical),
-            query_type=row_of(scenario).query_type,
+            query=open_query if one.seed is None else getattr(need, row.scenario, need.categorical),
+            query_type=row.query_type,
             context=known["context"][one.id].context,
             checklist=checklist,
             product_type=one.product_type or None,
@@ -256,6 +253,6 @@ def _tasks(
         )
         for one in subjects
         if (checklist := known["checklist"].get(one.id, Made()).checklist) and (need := known["need"][one.id].need)
-        for scenario, domain in MADE_OF.items()
-        if domain == one.domain and (not scenarios or scenario in scenarios)
+        for row in ROWS
+        if row.raw == one.domain and (not scenarios or row.scenario in scenarios)
     )

@@ -228,15 +228,15 @@ def _with_targets(tasks: Iterable[CurationTask], folder: Path) -> tuple[Curation
     """Tasks with the product that their query was made of, where ``user_raw`` in or beside the folder tells it."""
 
     @cache
-    def bought(category: str) -> dict[str, RawProduct]:
-        places = [one / "user_raw" / f"{category}.json" for one in (folder.parent, folder)]
+    def bought(raw: str) -> dict[str, RawProduct]:
+        places = [one / "user_raw" / f"{raw}.json" for one in (folder.parent, folder)]
         users = [one for path in places if path.is_file() for one in read_raw_users(path)]
         return {one.id: one.target.product for one in users if one.target is not None}
 
     def with_target(task: CurationTask) -> CurationTask:
         row = row_of(task.scenario)
         wanted = task.target is None and row.intent == "target_finding"
-        product = bought(row.category).get(task.user) if wanted else None
+        product = bought(row.raw).get(task.user) if wanted else None
         return task if product is None else replace(task, target=target_of(product, task.product_type))
 
     return tuple(map(with_target, tasks))

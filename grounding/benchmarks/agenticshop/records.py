@@ -181,8 +181,7 @@ class StructuredData(Record, frozen=True, kw_only=True, omit_defaults=False):
 class RenderedPage(Record, frozen=True, kw_only=True):
     """A page as a browser showed it: ``url`` was asked for and led over ``redirects`` to ``final_url``.
 
-    ``status`` is None where no answer came. ``html_file`` is the rendered document (gzip), ``html_sha256`` the hash of
-    its bytes before packing. ``failure`` says why none came.
+    ``status`` is None where no answer came, ``html_file`` the rendered document (gzip); ``failure``: why none came.
     """
 
     url: str
@@ -192,7 +191,6 @@ class RenderedPage(Record, frozen=True, kw_only=True):
     status: int | None = None
     content_type: str = ""
     html_file: str = ""
-    html_sha256: str = ""
     title: str = ""
     text: str = ""
     text_cut: bool = False
@@ -387,7 +385,9 @@ FileKind = Literal["user_profile", "search_input", "search_output"]
 
 
 class ScenarioRow(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """``key`` names the release's files, ``pipeline_key`` its ``--category``, ``folder`` is where its results lie."""
+    """``key`` names the release's files, ``pipeline_key`` its ``--category``, ``folder`` is where its results lie, and
+    ``raw`` the file of raw users that its tasks are made of.
+    """
 
     scenario: Scenario
     intent: Intent
@@ -398,10 +398,11 @@ class ScenarioRow(Record, frozen=True, kw_only=True, forbid_unknown_fields=True)
     printed: str
     query_type: str
     domain: str
+    raw: str
 
     @property
     def category(self) -> str:
-        """The folder of its results without that of the variant: the name of its raw file, too."""
+        """The folder of its results without that of the variant."""
         return self.folder.partition("/")[0]
 
     def file(self, kind: FileKind) -> str:
@@ -429,10 +430,3 @@ def scenario_named(name: str) -> Scenario:
         if wanted in {one.casefold() for one in (row.scenario, row.key, row.pipeline_key, row.title, row.folder)}:
             return row.scenario
     raise UserError(f"no scenario is called {name!r}; there are: {', '.join(SCENARIOS)}")
-
-
-def scenario_of_search_file(file_name: str) -> Scenario | None:
-    """The scenario of a file of prompts or of curated products by its name; None where it is none."""
-    return next(
-        (row.scenario for row in ROWS if file_name in (row.file("search_input"), row.file("search_output"))), None
-    )

@@ -185,23 +185,20 @@ class RecordedPages:
         self.extractions = {one.step_id: one for one in _read(path, tasks, "--extractions")[0]}
         self.identity = _content(self.extractions)
 
-    def _take_over(self, wanted: Sequence[str], evidence: EvidenceFolder) -> None:
-        if benchmark_of(self.path) != BENCHMARK:
-            self.extractions = {one.step_id: one for one in read_eval_results(self.path, self._tasks, evidence)[0]}
-            return
-        source = EvidenceFolder(self.path / EVIDENCE)
-        for found in filter(None, map(self.extractions.get, wanted)):
-            for name in (found.page.html_file, *(one.file for one in found.page.segments)) if found.page else ():
-                if name:
-                    evidence.put(source.get(name), name[name.index(".") :])
-
     def stage(
         self, journal: Journal[Extraction], wanted: Sequence[str], evidence: EvidenceFolder
     ) -> CurationStage[CuratedPage, Extraction]:
         """Hands the extractions of the ``wanted`` products out, whose evidence is brought over first."""
 
         async def start() -> None:
-            self._take_over(wanted, evidence)
+            if benchmark_of(self.path) != BENCHMARK:
+                self.extractions = {one.step_id: one for one in read_eval_results(self.path, self._tasks, evidence)[0]}
+                return
+            source = EvidenceFolder(self.path / EVIDENCE)
+            for found in filter(None, map(self.extractions.get, wanted)):
+                for name in (found.page.html_file, *(one.file for one in found.page.segments)) if found.page else ():
+                    if name:
+                        evidence.put(source.get(name), name[name.index(".") :])
 
         async def answer(item: CuratedPage, key: str) -> Extraction:
             found = self.extractions.get(item.product_id)

@@ -114,7 +114,6 @@ def extraction(evidence: Path, name: str, number: int, url: str, words: str = ""
         fetched_at="2026-01-31T09:00:00Z",
         status=200,
         html_file="0" * 64 + ".html.gz",
-        html_sha256="0" * 64,
         title=words or "Kettle",
         text=page_text(words),
         data=(StructuredData(source="json-ld", json='{"secret": 1}'),),

@@ -35,7 +35,6 @@ from grounding.benchmarks.agenticshop.records import (
     TraceStep,
     product_id,
     scenario_named,
-    scenario_of_search_file,
 )
 from grounding.benchmarks.agenticshop.scores import (
     WRONG,
@@ -201,7 +200,6 @@ def test_every_name_of_a_scenario_leads_back() -> None:
     for row in ROWS:
         for name in (row.scenario, row.key, row.pipeline_key, row.title.upper(), row.folder):
             assert scenario_named(name) == row.scenario
-        assert scenario_of_search_file(row.file("search_output")) == row.scenario
     # Three scenarios share this folder, so that it names none of them.
     with pytest.raises(UserError, match="no scenario is called"):
         scenario_named("Grocery_and_Gourmet_Food")

@@ -32,6 +32,7 @@ from grounding.llm.budget import Budget
 from grounding.records import Failure
 from grounding.run.display import Progress
 
+from ..asking import one_line
 from ..records import Curated, Curation, ShopperView
 from ..web.browser import WebBrowser
 from ..web.evidence import EvidenceFolder
@@ -180,8 +181,8 @@ def products_of(value: Any) -> tuple[Curated, ...]:
         Curated(
             rank=rank,
             url=text(one, "product_url").strip(),
-            name=_one_line(_CITATION.sub("", text(one, "product_name"))),
-            reasoning=_one_line(_CITATION.sub("", text(one, "reasoning"))),
+            name=one_line(_CITATION.sub("", text(one, "product_name"))),
+            reasoning=one_line(_CITATION.sub("", text(one, "reasoning"))),
         )
         for rank, one in enumerate(named[:MAX_PRODUCTS])
     )
@@ -194,21 +195,17 @@ def named_products(said: str) -> tuple[Curated, ...]:
         return read
     found: dict[str, Curated] = {}
     for line in said.splitlines():
-        end, whole = 0, _one_line(_LIST_MARK.sub("", line))
+        end, whole = 0, one_line(_LIST_MARK.sub("", line))
         for match in _ADDRESS.finditer(line):
             url = match[0].rstrip(_TAIL)
             while url.endswith(")") and url.count(")") > url.count("("):
                 url = url[:-1].rstrip(_TAIL)
-            name = _one_line(_LIST_MARK.sub("", line[end : match.start()])).strip("*:-\u2013\u2014()[] ")
+            name = one_line(_LIST_MARK.sub("", line[end : match.start()])).strip("*:-\u2013\u2014()[] ")
             end = match.end()
             found.setdefault(url, Curated(rank=0, url=url, name=name[:300], reasoning=whole))
     # A shop's first page is a product only where nothing else is named.
     pages = [one for url, one in found.items() if not _FRONT_PAGE.fullmatch(url)] or list(found.values())
     return tuple(msgspec.structs.replace(one, rank=rank) for rank, one in enumerate(pages[:MAX_PRODUCTS]))
-
-
-def _one_line(said: str) -> str:
-    return " ".join(said.split())
 
 
 # --- the agents by their names ----------------------------------------------------------------------------------------

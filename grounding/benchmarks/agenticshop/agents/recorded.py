@@ -22,7 +22,7 @@ from grounding.errors import UserError
 from grounding.records import Failure
 from grounding.run.journal import scan
 
-from ..records import Curation, Scenario, ShopperView, TraceStep, files_in, scenario_named, scenario_of_search_file
+from ..records import ROWS, Curation, Scenario, ShopperView, TraceStep, files_in, scenario_named
 from ..release import read_search_answers
 from .base import CurationAgent, CurationServices, agent, at, decoded, each, made, named_products, text
 
@@ -70,7 +70,8 @@ def open_recorded(path: Path) -> RecordedAgent:
     if path.suffix == ".jsonl":
         answers, files = _earlier_run(path), [path]
     elif path.is_dir() or path.suffix == ".json":
-        several = files_in(path, "search_output") if path.is_dir() else {scenario_of_search_file(path.name): path}
+        named = {row.file("search_output"): row.scenario for row in ROWS}
+        several = files_in(path, "search_output") if path.is_dir() else {named.get(path.name): path}
         if not several:
             raise UserError(f"{path}: no *_search_output.json in it; give the folder of one model")
         answers, files = {}, list(several.values())

@@ -42,10 +42,6 @@ class ExtractionPrompts(Wording, frozen=True, kw_only=True, forbid_unknown_field
     output: str
 
 
-def extraction_prompts() -> ExtractionPrompts:
-    return read_wording("agenticshop", "extraction", ExtractionPrompts)
-
-
 def question(prompts: ExtractionPrompts, page: RenderedPage, *, pictures: int) -> str:
     text, kept = page.text[:MAX_PAGE_CHARS], list[str]()
     for line in (f"{block.source}: {block.json}" for block in page.data):
@@ -61,7 +57,7 @@ def question(prompts: ExtractionPrompts, page: RenderedPage, *, pictures: int) -
 
 class ModelExtractor:
     def __init__(self, model: Opened) -> None:
-        self._opened, self._prompts = model, extraction_prompts()
+        self._opened, self._prompts = model, read_wording("agenticshop", "extraction", ExtractionPrompts)
         self.card, self.name = model.card, model.card.name
         self.max_concurrency = model.model.max_concurrency
         self.check, self.aclose = model.model.check, model.model.aclose

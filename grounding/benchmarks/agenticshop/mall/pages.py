@@ -67,7 +67,7 @@ class ShopPages:
         static = (DESIGNS_FOLDER / "common.js", looks / "style.css", looks / "shop.js")
         self._files = {f"/static/{file.name}": file.read_bytes() for file in static}
         sign = (DESIGNS_FOLDER / "favicon.svg").read_text(encoding="utf-8")
-        self._files["/favicon.svg"] = sign.format(escape(shop.title[0])).encode()
+        self._files["/favicon.svg"] = sign.format(escape(shop.title[:1])).encode()
         pictures = [name for one in shop.goods for name in one.pictures]
         pictures += [place.picture for place in shop.places if place.picture]
         self._files |= {f"/img/{name}": _read_picture(folder / "pictures" / shop.name, name) for name in pictures}

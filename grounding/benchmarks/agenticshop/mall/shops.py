@@ -52,6 +52,10 @@ class Goods(Record, frozen=True, kw_only=True):
     promotes: str = ""
     guarded: bool = False
 
+    def __post_init__(self) -> None:
+        if not 0 <= self.chosen < len(self.forms):
+            raise ValueError(f"form {self.chosen} of {self.slug!r} is chosen, of {len(self.forms)} from 0 on")
+
     @property
     def form(self) -> Form:
         return self.forms[self.chosen]
@@ -92,6 +96,11 @@ class Shop(Record, frozen=True, kw_only=True):
     goods: tuple[Goods, ...]
     front: tuple[str, ...] = ()
     places: tuple[ShopPage, ...] = ()
+
+    def __post_init__(self) -> None:
+        named = {*self.front, *(one.promotes for one in self.goods)}.union(*(one.goods for one in self.places))
+        if unknown := named - {"", *(one.slug for one in self.goods)}:
+            raise ValueError(f"there are no goods {', '.join(sorted(unknown))}")
 
     @property
     def home_url(self) -> str:

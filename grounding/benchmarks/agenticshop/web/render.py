@@ -309,11 +309,9 @@ async def _keep(tab: BrowserTab, evidence: EvidenceFolder, began: float) -> dict
     for top_px in segment_tops(max(height, int(kept["height"])), policy.max_segments):
         file = evidence.put(await tab.picture(top_px), ".png")
         segments.append(Segment(file=file, size=VIEWPORT, top_px=top_px))
-    name, digest = put_html(html["html"], evidence)
     return {
         "final_url": url,
-        "html_file": name,
-        "html_sha256": digest,
+        "html_file": put_html(html["html"], evidence),
         "title": _clean(kept["title"]),
         "text": _clean(text["text"]),
         "text_cut": bool(text["cut"]),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import gzip
-import hashlib
 import time
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from hypothesis import strategies as st
 
 from grounding.benchmarks.agenticshop.extraction.structural import StructuralExtractor
 from grounding.benchmarks.agenticshop.records import Attribute, Money, ProductFacts, Variant
-from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
+from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder, put_html
 from grounding.records import Failure
 
 from . import pages
@@ -302,6 +301,8 @@ TABLE = (
         ("availability", "<p>Only 2 left</p>", "in_stock"),
         ("availability", "<p>Out of stock. Notify me when it is back.</p>", "sold_out"),
         ("availability", "", "in_stock"),
+        ("availability", "<p>Other colours sold out</p><p>In stock</p>", "in_stock"),
+        ("availability", "<p>Some sizes are out of stock</p>", "in_stock"),
         ("availability", "<select><option>1 L</option><option disabled>2 L sold out</option></select>", "in_stock"),
         ("delivery_text", "<p>Arrives in 3 to 5 business days</p>", "Arrives in 3 to 5 business days"),
         ("returns_text", "<p>Free returns within 30 days</p><p>Money-back guarantee</p>",
@@ -374,9 +375,8 @@ def test_every_fact_has_a_source_and_both_are_told_where_two_differ() -> None:
 
 
 def test_a_kept_page_is_read_again_the_same_and_missing_evidence_is_a_failure(tmp_path: Path) -> None:
-    raw = product().encode()
-    name = EvidenceFolder(tmp_path).put(gzip.compress(raw, mtime=0), ".html.gz")
-    page = made_page(html_file=name, html_sha256=hashlib.sha256(raw).hexdigest())
+    name = put_html(product(), EvidenceFolder(tmp_path))
+    page = made_page(html_file=name)
 
     def read() -> Any:
         return asyncio.run(StructuralExtractor().extract(page, EvidenceFolder(tmp_path)))
@@ -389,12 +389,12 @@ def test_a_kept_page_is_read_again_the_same_and_missing_evidence_is_a_failure(tm
 def test_evidence_of_others_that_is_broken_ends_no_run(tmp_path: Path) -> None:
     evidence, packed, raw = EvidenceFolder(tmp_path), gzip.compress(b"x" * 1000), b"\xff<h1>Kettle"
 
-    def read(kept: bytes, digest: str) -> Any:
-        page = made_page(html_file=evidence.put(kept, ".html.gz"), html_sha256=digest)
+    def read(kept: bytes) -> Any:
+        page = made_page(html_file=evidence.put(kept, ".html.gz"))
         return asyncio.run(StructuralExtractor().extract(page, evidence)).failure
 
-    assert "can't be unpacked" in read(packed[:12] + b"\xff\xfe garbage" + packed[20:], "").message
-    assert read(gzip.compress(raw), hashlib.sha256(raw).hexdigest()) is None
+    assert "can't be unpacked" in read(packed[:12] + b"\xff\xfe garbage" + packed[20:]).message
+    assert read(gzip.compress(raw)) is None
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import http.client
 import json
+import re
 import shutil
 import signal
 import socket
@@ -153,3 +154,19 @@ def test_a_product_may_be_without_pictures(tmp_path: Path, design: str) -> None:
         reply = shop.reply("GET", path, {}, {})
         assert reply.status == 200
         assert b"Cup" in reply.body
+
+
+@pytest.mark.parametrize(
+    ("odd", "says"),
+    [
+        ({"front": ["lid"]}, "no goods lid"),
+        ({"goods": [{**GOODS, "promotes": "lid"}]}, "no goods lid"),
+        ({"places": [{"path": "/all", "kind": "listing", "goods": ["cup", "lid"]}]}, "no goods lid"),
+        ({"goods": [{**GOODS, "chosen": 1}]}, "form 1 of 'cup'"),
+        ({"title": 5}, "Expected `str`"),
+    ],
+)
+def test_a_shop_that_names_what_it_has_not_is_refused_at_once(tmp_path: Path, odd: dict[str, Any], says: str) -> None:
+    with pytest.raises(UserError, match=re.escape(says)):
+        read_shops(written(tmp_path, SHOP | odd))
+    assert read_shops(written(tmp_path, SHOP | {"title": "", "front": ["cup"]}))
