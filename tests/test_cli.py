@@ -187,7 +187,7 @@ WRONG: list[tuple[list[str], str]] = [
     (["--predictions", "absent.jsonl", "--grounder", "center"], "give one of them"),
     (["--grounder", "gta1"], "--base-url http://HOST:PORT/v1"),
     (["--grounder", "gta1", "--base-url", "localhost:8000"], "expected an address"),
-    (["--planner", "o3"], "OPENAI_API_KEY"),
+    (["--planner", "gpt-6.1-sol"], "OPENAI_API_KEY"),
     (["--temperature", "0.5"], "--temperature"),
     (["--history", "2"], "--history 2: neither the planner none nor the grounder center is told what happened before"),
     (["--history-file", "extracted_actions_GT.json"], "--history-file"),
