@@ -128,12 +128,7 @@ _Context, _Checklist = (
     msgspec.defstruct("_Form", [(name, kind | None, None) for name in DIMENSIONS], forbid_unknown_fields=True)
     for kind in (Text, Items)
 )
-
-
-class _Target(msgspec.Struct):
-    title: Text | None = None
-    brand: Text | None = None
-    product_type: Text | None = None
+_Target = msgspec.defstruct("_Target", [(name, Text | None, None) for name in Target.__struct_fields__])
 
 
 class _Profile(msgspec.Struct):
@@ -145,7 +140,7 @@ class _Profile(msgspec.Struct):
     budget_range: Text | None = None
     query_type: Text | None = None
     user_query: Text | None = None
-    target: _Target | None = None
+    target: _Target | None = None  # type: ignore[valid-type]
 
 
 def _read_file(path: Path, scenario: Scenario, problems: list[Problem]) -> Iterator[CurationTask]:

@@ -71,15 +71,21 @@ from .web.evidence import EvidenceFolder
 MAX_BYTES = 64 << 20
 
 
-def read_json(path: Path, what: str) -> Any:
-    """The content of a file that should be ``what``; a UserError where it can't be read, is too large, or no JSON."""
+def read_bytes(path: Path, what: str, most: int = MAX_BYTES) -> bytes:
+    """The content of a file that should be ``what``; a UserError where it can't be read or is too large."""
     try:
-        if path.stat().st_size > MAX_BYTES:
-            raise ValueError(f"it has more than {MAX_BYTES:,} bytes")
-        return msgspec.json.decode(path.read_bytes().removeprefix(codecs.BOM_UTF8))
+        if (size := path.stat().st_size) > most:
+            raise UserError(f"{path}: has {size:,} bytes, so it is not {what}: at most {most:,}")
+        return path.read_bytes().removeprefix(codecs.BOM_UTF8)
     except OSError as error:
         raise UserError(f"{path}: {what} can't be read: {error.strerror}") from error
-    except (ValueError, RecursionError) as error:
+
+
+def read_json(path: Path, what: str) -> Any:
+    """The same as JSON; a UserError also where it is none."""
+    try:
+        return msgspec.json.decode(read_bytes(path, what))
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UserError(f"{path}: is no JSON, so it is not {what}: {error}") from error
 
 

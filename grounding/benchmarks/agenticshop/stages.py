@@ -21,7 +21,7 @@ from grounding.run.lock import benchmark_of
 
 from .agents.base import Browses, CurationAgent, curation_key
 from .extraction.structural import Extractor
-from .judge.base import JudgedProduct, ProductJudge, judgement_id, judgement_key
+from .judge.base import JudgedProduct, ProductJudge, digest, judgement_id, judgement_key
 from .records import Condition, CuratedPage, Curation, CurationTask, Extraction, Judgement, Site, view_of
 from .release import read_eval_results
 from .scorebook import BENCHMARK, EVIDENCE, CurationFolder
@@ -62,10 +62,6 @@ class CurationStage(Generic[ItemT, RecordT]):
     def failed(self, item: ItemT, key: str, failure: Failure) -> RecordT:
         record: RecordT = self.kind(step_id=self.item_id(item), key=key, failure=failure, **self.about(item))
         return record
-
-
-def _digest(*parts: Any) -> str:
-    return hashlib.sha256(msgspec.json.encode(parts, order="sorted")).hexdigest()[:32]
 
 
 def curate_stage(
@@ -137,7 +133,7 @@ def extract_stage(
         max_concurrency=pages + extractor.max_concurrency,
         identity=msgspec.json.encode(made_by).decode(),
         item_id=lambda item: item.product_id,
-        key_of=lambda item: _digest(*made_by, item.url),
+        key_of=lambda item: digest(*made_by, item.url),
         about=about,
         answer=answer,
         worker=extractor,
@@ -214,7 +210,7 @@ class RecordedPages:
             journal=journal,
             max_concurrency=MANY,
             item_id=lambda item: item.product_id,
-            key_of=lambda item: _digest("recorded", item.product_id, item.url, self.extractions.get(item.product_id)),
+            key_of=lambda item: digest("recorded", item.product_id, item.url, self.extractions.get(item.product_id)),
             answer=answer,
             start=start,
         )

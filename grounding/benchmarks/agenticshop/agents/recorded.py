@@ -7,7 +7,6 @@ and what reads them. Whose a log is, says its place: the user's id where the row
 there, or the id below a folder that is named after the scenario. JSON that was cut off says nothing.
 """
 
-import codecs
 import hashlib
 import re
 from collections.abc import Callable, Mapping
@@ -23,11 +22,11 @@ from grounding.records import Failure
 from grounding.run.journal import scan
 
 from ..records import ROWS, Curation, Scenario, ShopperView, TraceStep, files_in, scenario_named
-from ..release import read_search_answers
+from ..release import read_bytes, read_search_answers
 from .base import CurationAgent, CurationServices, agent, at, decoded, each, made, named_products, text
 
 MAX_BYTES = 512 << 20
-CURATIONS = "curations.jsonl"
+CURATIONS, CURATED = "curations.jsonl", "a file of --curations"
 NO_PRODUCT = Failure(kind="unparsed", message="what is recorded names no page of a product")
 
 # Whose an answer is: scenario and user; None where the record does not say the scenario, and it is for all of them.
@@ -55,15 +54,6 @@ class RecordedAgent(CurationAgent):
         return made(view, key, **(found if named_or_failed else found | {"failure": NO_PRODUCT}))
 
 
-def _content(path: Path) -> bytes:
-    try:
-        if (size := path.stat().st_size) > MAX_BYTES:
-            raise UserError(f"--curations {path}: {size:,} bytes; at most {MAX_BYTES:,}")
-        return path.read_bytes()
-    except OSError as error:
-        raise UserError(f"--curations {path}: can't be read: {error.strerror}") from error
-
-
 def open_recorded(path: Path) -> RecordedAgent:
     """The agent that hands out the products of a file or folder; a UserError says where it holds something else."""
     path = path / CURATIONS if (path / CURATIONS).is_file() else path
@@ -83,7 +73,8 @@ def open_recorded(path: Path) -> RecordedAgent:
             f"--curations {path}: unknown form; expected KEY_search_output.json of the release or a folder of them, "
             f"or {CURATIONS} or the folder of an earlier run"
         )
-    return RecordedAgent("replay", answers, {one.name: hashlib.sha256(_content(one)).digest() for one in files})
+    contents = {one.name: hashlib.sha256(read_bytes(one, CURATED, MAX_BYTES)).digest() for one in files}
+    return RecordedAgent("replay", answers, contents)
 
 
 def _earlier_run(path: Path) -> dict[Owner, Answer]:
@@ -127,9 +118,9 @@ def open_logs(name: str, path: Path) -> RecordedAgent:
     for owner, files in _tasks(path, program).items():
         whole: dict[str, Any] = {}
         for file in files.values():
-            content = _content(file)
+            content = read_bytes(file, CURATED, MAX_BYTES)
             contents[f"{owner}/{file.name}"] = hashlib.sha256(content).digest()
-            if value := decoded(content.removeprefix(codecs.BOM_UTF8)):
+            if value := decoded(content):
                 whole[file.name] = value
         answer, steps, error = program.read(whole)
         products = named_products(answer)

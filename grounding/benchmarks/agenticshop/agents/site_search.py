@@ -11,7 +11,7 @@ import re
 import time
 from collections import Counter
 from collections.abc import Collection, Mapping
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ from ..asking import money_text
 from ..records import COUNTED_PRODUCTS as WANTED
 from ..records import Curated, Curation, Extraction, ProductFacts, ShopperView, TraceStep
 from ..scores import spending_limits, words
-from ..web.guard import PageLost, PageTrouble
+from ..web.guard import PageLost, PageTrouble, within
 from ..web.render import BrowserTab
 from .acting import first_line
 from .base import Browses, CurationServices, agent, made
@@ -239,11 +239,17 @@ class SiteSearchAgent(Browses):
     async def _search(self, view: ShopperView, trace: list[TraceStep]) -> dict[str, str]:
         """The cards that all shops have for the first query, then for the next."""
         brought: list[list[dict[str, str]]] = []
-        async with self.web.session() as tab:
-            await tab.session.send("Network.setBlockedURLs", {"urls": PICTURES})
+        tab: BrowserTab | None = None
+        async with AsyncExitStack() as stack:
             for site in view.sites[:MAX_SITES]:
-                async with asyncio.timeout(SHOP_S):
-                    brought.append(await _search_shop(tab, site.home_url, view, trace))
+                if tab is None:
+                    tab = await stack.enter_async_context(self.web.session())
+                    await tab.session.send("Network.setBlockedURLs", {"urls": PICTURES})
+                of_shop, hangs = await _search_shop(tab, site.home_url, view, trace)
+                brought.append(of_shop)
+                if hangs:
+                    await stack.aclose()
+                    tab = None
         found: dict[str, str] = {}
         for cards in chain.from_iterable(zip_longest(*brought, fillvalue={})):
             found |= {url: card for url, card in cards.items() if url not in found}
@@ -266,23 +272,27 @@ class SiteSearchAgent(Browses):
         return found
 
 
-async def _search_shop(tab: BrowserTab, home: str, view: ShopperView, trace: list[TraceStep]) -> list[dict[str, str]]:
-    """The cards that a shop has for each query; who asks for something asks no more when there are any."""
-    brought, began, action = list[dict[str, str]](), time.monotonic(), "open shop"
+async def _search_shop(
+    tab: BrowserTab, home: str, view: ShopperView, trace: list[TraceStep]
+) -> tuple[list[dict[str, str]], bool]:
+    """The cards that a shop has for each query, and whether it hangs; who asks for something stops at the first."""
+    brought, hangs, began, action = list[dict[str, str]](), False, time.monotonic(), "open shop"
     try:
-        if ((status := await tab.visit(home)) or 200) >= 400:
-            raise PageTrouble("not-a-page", f"the server answers with status {status}")
-        for query in queries_of(view):
-            began, action = time.monotonic(), f'search "{query}"'
-            cards = await search_page(tab, query)
-            said = f"{len(cards)} products were found" if cards else "nothing was found"
-            trace.append(_step(action, began, tab.page.url, said, cited_urls=tuple(cards)))
-            brought.append(cards)
-            if cards and not explores(view):
-                break
+        async with within(SHOP_S, "the shop was not searched"):
+            if ((status := await tab.visit(home)) or 200) >= 400:
+                raise PageTrouble("not-a-page", f"the server answers with status {status}")
+            for query in queries_of(view):
+                began, action = time.monotonic(), f'search "{query}"'
+                cards = await search_page(tab, query)
+                said = f"{len(cards)} products were found" if cards else "nothing was found"
+                trace.append(_step(action, began, tab.page.url, said, cited_urls=tuple(cards)))
+                brought.append(cards)
+                if cards and not explores(view):
+                    break
     except PageTrouble as trouble:
         trace.append(_step(action, began, home, trouble.failure.message))
-    return brought
+        hangs = trouble.trouble == "too-slow"
+    return brought, hangs
 
 
 def _step(action: str, began: float, url: str, said: str, **more: Any) -> TraceStep:

@@ -9,7 +9,7 @@ import hashlib
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
@@ -51,7 +51,10 @@ def judgement_key(identity: str, subject: JudgedProduct) -> str:
     found, shown = subject.extraction, subject.extraction.page
     if shown is not None:
         shown = msgspec.structs.replace(shown, fetched_at=shown.fetched_at[:10], seconds=0.0, blocked_requests=0)
-    parts = (identity, found.url, subject.checklist, shown, found.page_class, found.class_reason, found.facts)
+    return digest(identity, found.url, subject.checklist, shown, found.page_class, found.class_reason, found.facts)
+
+
+def digest(*parts: Any) -> str:
     return hashlib.sha256(msgspec.json.encode(parts, order="sorted")).hexdigest()[:32]
 
 

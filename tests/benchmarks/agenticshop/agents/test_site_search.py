@@ -11,6 +11,7 @@ import msgspec
 import pytest
 
 from benchmarks.agenticshop.agents.small_shop import SITES, VIEW, Stage, staged
+from grounding.benchmarks.agenticshop.agents import site_search
 from grounding.benchmarks.agenticshop.agents.site_search import (
     MAX_QUERY_WORDS,
     SiteSearchAgent,
@@ -188,3 +189,18 @@ def test_every_kind_of_box_is_found_and_the_best_products_chosen(stage: Stage, t
     looked_at = {step.url for step in curation.trace if step.action == "look at product"}
     assert not any("promo" in url for url in looked_at)
     assert [step.kind for step in curation.trace][-3:] == ["purchase_decision"] * 3
+
+
+@pytest.mark.slow
+def test_a_shop_that_hangs_costs_no_more_than_its_own_products(
+    stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(site_search, "SHOP_S", 8.0)
+    hung = Site(name="hung", home_url="http://fir.shop.test/alerts")
+    view = msgspec.structs.replace(VIEW, sites=(hung, *SITES[:2]))
+    agent = SiteSearchAgent()
+    agent.use(stage.web, EvidenceFolder(tmp_path / "evidence"))
+    curation = stage.run(agent.curate(view, "k"))
+    assert len(curation.products) == 3
+    (lost,) = (step for step in curation.trace if step.url == hung.home_url)
+    assert "the shop was not searched within 8 s" in lost.observation
