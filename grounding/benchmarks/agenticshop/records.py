@@ -4,8 +4,9 @@ Prices are in the page's own currency, never converted. A pixel is one of the re
 top left is the origin). Nothing here knows of files, models or browsers.
 """
 
+import hashlib
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import msgspec
 
@@ -363,6 +364,11 @@ class Judgement(Record, frozen=True, kw_only=True):
     @property
     def product(self) -> str:
         return self.step_id.removesuffix(f"/{self.judge}")
+
+
+def digest(*parts: Any) -> str:
+    """32 hex digits of all that an answer hangs on."""
+    return hashlib.sha256(msgspec.json.encode(parts, order="sorted")).hexdigest()[:32]
 
 
 def product_id(task_id: str, rank: int) -> str:

@@ -21,8 +21,8 @@ from grounding.run.lock import benchmark_of
 
 from .agents.base import Browses, CurationAgent, curation_key
 from .extraction.structural import Extractor
-from .judge.base import JudgedProduct, ProductJudge, digest, judgement_id, judgement_key
-from .records import Condition, CuratedPage, Curation, CurationTask, Extraction, Judgement, Site, view_of
+from .judge.base import JudgedProduct, ProductJudge, judgement_id, judgement_key
+from .records import Condition, CuratedPage, Curation, CurationTask, Extraction, Judgement, Site, digest, view_of
 from .release import read_eval_results
 from .scorebook import BENCHMARK, EVIDENCE, CurationFolder
 from .web.browser import WebBrowser

@@ -42,11 +42,11 @@ class ModelAddress(NamedTuple):
 class StageWork(Record, frozen=True, kw_only=True):
     """A stage as a worker opens it, by ``opener``, a function of this package.
 
-    It is called with this, the budget, and the run's progress. ``part`` says which of a benchmark's
-    stages is meant, ``given`` is what else the opener needs, ``identity`` what the records hang on by the writer's own
-    stage. ``models`` are asked over the network; ``in_process``: one is in the worker's process;
-    ``worker_server``: each worker starts a server for itself, at ``base_url``. ``connections`` is how many requests a
-    worker may have open. ``folder`` is the run's; paths in the options are meant from ``here``.
+    It is called with this, the budget, and the run's progress. ``part`` says which of a benchmark's stages is meant,
+    ``given`` is what else the opener needs, ``identity`` what the records hang on by the writer's own stage. ``models``
+    are asked over the network; ``in_process``: one is in the worker's process; ``worker_server``: each worker starts a
+    server for itself, at ``base_url``. ``connections`` is how many requests a worker may have open. ``folder`` is the
+    run's; paths in the options are meant from ``here``.
     """
 
     opener: Callable[[StageWork, Budget, Any], OpenedStage]

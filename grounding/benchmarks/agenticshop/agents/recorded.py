@@ -26,7 +26,7 @@ from ..release import read_bytes, read_search_answers
 from .base import CurationAgent, CurationServices, agent, at, decoded, each, made, named_products, text
 
 MAX_BYTES = 512 << 20
-CURATIONS, CURATED = "curations.jsonl", "a file of --curations"
+CURATIONS, WHAT = "curations.jsonl", "a file of --curations"
 NO_PRODUCT = Failure(kind="unparsed", message="what is recorded names no page of a product")
 
 # Whose an answer is: scenario and user; None where the record does not say the scenario, and it is for all of them.
@@ -73,7 +73,7 @@ def open_recorded(path: Path) -> RecordedAgent:
             f"--curations {path}: unknown form; expected KEY_search_output.json of the release or a folder of them, "
             f"or {CURATIONS} or the folder of an earlier run"
         )
-    contents = {one.name: hashlib.sha256(read_bytes(one, CURATED, MAX_BYTES)).digest() for one in files}
+    contents = {one.name: hashlib.sha256(read_bytes(one, WHAT, MAX_BYTES)).digest() for one in files}
     return RecordedAgent("replay", answers, contents)
 
 
@@ -118,7 +118,7 @@ def open_logs(name: str, path: Path) -> RecordedAgent:
     for owner, files in _tasks(path, program).items():
         whole: dict[str, Any] = {}
         for file in files.values():
-            content = read_bytes(file, CURATED, MAX_BYTES)
+            content = read_bytes(file, WHAT, MAX_BYTES)
             contents[f"{owner}/{file.name}"] = hashlib.sha256(content).digest()
             if value := decoded(content):
                 whole[file.name] = value

@@ -9,7 +9,7 @@ import hashlib
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import msgspec
 
@@ -17,7 +17,7 @@ from grounding.records import Failure, Record
 from grounding.run.benchmark import nothing
 
 from ..asking import StageModel, money_text
-from ..records import ChecklistItem, Condition, Extraction, ItemVerdict, Judgement, ProductFacts, VerdictFlag
+from ..records import ChecklistItem, Condition, Extraction, ItemVerdict, Judgement, ProductFacts, VerdictFlag, digest
 from ..scores import UNDECIDED, spending_limits, words
 from ..web.evidence import EvidenceFolder
 
@@ -52,10 +52,6 @@ def judgement_key(identity: str, subject: JudgedProduct) -> str:
     if shown is not None:
         shown = msgspec.structs.replace(shown, fetched_at=shown.fetched_at[:10], seconds=0.0, blocked_requests=0)
     return digest(identity, found.url, subject.checklist, shown, found.page_class, found.class_reason, found.facts)
-
-
-def digest(*parts: Any) -> str:
-    return hashlib.sha256(msgspec.json.encode(parts, order="sorted")).hexdigest()[:32]
 
 
 def no_product(extraction: Extraction) -> str:

@@ -106,15 +106,15 @@ async def first_of(*works: Awaitable[Any]) -> Any:
 MAX_URL_CHARS = 4096
 DEFAULT_PORTS = {"http": 80, "https": 443}
 
-# IANA's registries of special-purpose addresses, with those for several receivers, those kept for later, and those
-# that carry old addresses inside. 168.63.129.16 is public by its number only: the host of a virtual machine in a cloud.
+# IANA's registries of special-purpose addresses, with multicast, those kept for later, and those that carry IPv4
+# addresses inside. 168.63.129.16 is public by its number only: the host of a virtual machine in a cloud.
 _SPECIAL = """
 0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 168.63.129.16/32 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24
 192.31.196.0/24 192.52.193.0/24 192.88.99.0/24 192.168.0.0/16 192.175.48.0/24 198.18.0.0/15 198.51.100.0/24
 203.0.113.0/24 224.0.0.0/4 240.0.0.0/4 2001::/23 2001:db8::/32 2002::/16 2620:4f:8000::/48 3fff::/20
 """
 _FORBIDDEN = tuple(map(ipaddress.ip_network, _SPECIAL.split()))
-# Only this eighth of the new addresses is given to anybody: the mapped, translated and local forms are outside of it.
+# Only this eighth of IPv6 is given to anybody: the mapped, translated and local forms are outside of it.
 _GIVEN_6 = ipaddress.IPv6Network("2000::/3")
 _ISATAP = (0x00005EFE, 0x02005EFE)
 _NAME = re.compile(r"(?=.{1,253}\Z)([a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?\.)+[a-z0-9-]{1,63}")
@@ -148,9 +148,7 @@ def source_address(address: str) -> str:
 
 
 def is_near(address: str) -> bool:
-    """Whether a public address is this machine's own, which a wall in front of it does not keep from itself, or, of
-    the new kind, in its own network.
-    """
+    """Whether a public address is this machine's own, which no firewall keeps from itself, or in its IPv6 network."""
     source, shift = source_address(address), 64 if ":" in address else 0
     return bool(source) and int(ipaddress.ip_address(source)) >> shift == int(ipaddress.ip_address(address)) >> shift
 
@@ -189,7 +187,7 @@ def check_url(url: str, policy: WebPolicy) -> None:
         raise PageTrouble("refused", f"{told} is not one of the web, without a user: expected http:// or https://")
     host = read_host(parts.hostname or "")
     with suppress(UnicodeError):
-        # The old rules of writing names of other alphabets in ASCII; the browser has the newer ones, and asks itself.
+        # IDNA 2003, as Python has it; the browser has the newer rules, and what it then asks for is checked as well.
         host = host if host.isascii() else read_host(host.encode("idna").decode("ascii"))
     check_host(host, DEFAULT_PORTS[parts.scheme] if port is None else port, policy)
 
