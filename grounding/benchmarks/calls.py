@@ -13,8 +13,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from grounding.cards.places import models_dir
+from grounding.cards.places import models_dir, published_dir
 from grounding.console import say
+from grounding.data.release import data_name, release_mark
 from grounding.errors import UserError
 from grounding.records import Record
 from grounding.scoring.published import PublishedFigure, read_published
@@ -105,6 +106,22 @@ def print_tables(
             console.print(_table(table, of_table, fitting, row_name))
             for note in _notes(of_table):
                 say(console, note)
+
+
+def print_paper(
+    console: Console, paper: str, tables: Sequence[PrintedTable[Any]], named: Sequence[tuple[str, Any]]
+) -> list[tuple[str, str]]:
+    """Print a paper's tables with runs under them, by their names; returns warnings of those over other data."""
+    marked = {run.folder: f"{name}{release_mark(run.info.departs)}" for name, run in named}
+    runs = [run for _, run in named]
+    print_tables(console, published_dir() / f"{paper}.csv", tables, runs, lambda run: marked[run.folder])
+    warnings = []
+    for name, run in named:
+        asked, departs, tasks = run.info.asked, run.info.departs, run.summary.counts.tasks
+        if asked.dataset != paper or asked.select != "all" or departs:
+            differs = f"{data_name(asked.dataset, departs)}, {tasks} tasks, selection {asked.select}"
+            warnings += [("warning", f"{name}: other data than the paper's ({differs}): not comparable with it")]
+    return warnings
 
 
 def _table(

@@ -86,12 +86,6 @@ class AgentBenchmark(Benchmark[OptionsT, PreparedT, ScoredT]):
         """The reading that a run was made for."""
 
     @abstractmethod
-    def print_runs(self, console: Console, results: Sequence[ScoredT], rule: Any) -> None: ...
-
-    @abstractmethod
-    def print_published(self, console: Console, results: Sequence[ScoredT]) -> None: ...
-
-    @abstractmethod
     def measures(self, rule: Any) -> tuple[str, ...]:
         """The metrics by which several runs are compared, under a reading."""
 

@@ -208,11 +208,11 @@ def _shop_agent_table() -> Table:
 
 
 def _curation_agent_table() -> Table:
-    needs = {"model": "--model CARD; see grounding list {}", "curations": "--curations FILE_OR_FOLDER", "nothing": ""}
-    rows = []
-    for name, entry in curation_agents().items():
-        own = needs[entry.needs].format(entry.listed)
-        rows.append((name, entry.what, "; ".join(filter(None, ("Chromium, installed" * entry.browses, own)))))
+    needs = {"model": "--model CARD; see grounding list {}", "curations": "--curations FILE_OR_FOLDER"}
+    rows = [
+        (name, agent.what, needs.get(agent.needs, "nothing").format(agent.listed))
+        for name, agent in curation_agents().items()
+    ]
     rows.append(("FILE.py:NAME", "an agent of yours: a function that makes a CurationAgent", "what it needs"))
     return _table((Column("--agent", no_wrap=True), "what", "needs"), rows)
 

@@ -61,7 +61,7 @@ def report_command(
     """
     from grounding.console import print_json, wide_console
     from grounding.report.matrix import WIDE
-    from grounding.report.rows import break_down, breakdown_table, read_rows, reader_of, run_folders, run_names
+    from grounding.report.rows import break_down, breakdown_table, read_rows, run_folders, run_names
     from grounding.run.benchmark import benchmark_called
     from grounding.training.records import is_training_run
 
@@ -86,7 +86,7 @@ def report_command(
     if published:
         if len({run.benchmark for run in results}) > 1:
             raise UserError("--published: the runs are of different benchmarks, whose papers have different tables")
-        reader_of(runs[0]).print_published(wide_console(WIDE), results)
+        benchmark_called(results[0].benchmark).print_published(wide_console(WIDE), [run.scored for run in results])
         return 0
     console = wide_console(WIDE) if by else wide_console(100 if all(not run.benchmark for run in results) else WIDE)
     printed = []
@@ -97,7 +97,7 @@ def report_command(
         if json:
             continue
         if not by:
-            reader_of(run.folder).print_run(console, run, scoring)
+            benchmark_called(run.benchmark).print_runs(console, [run.scored], scoring)
             continue
         console.print(f"{name}  ({run.folder})", markup=False, highlight=False, soft_wrap=True)
         for each in found:

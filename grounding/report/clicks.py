@@ -8,13 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from rich.console import Console
 
-from grounding.options import DesktopScoringName
 from grounding.records import Plan, Prediction, Region, Step
-from grounding.report.published import print_published as print_tables
-from grounding.report.rows import ItemRow, ItemTask, RunRows, call_fields, run_names
-from grounding.report.table import print_summary
+from grounding.report.rows import ItemRow, ItemTask, RunRows, call_fields
 from grounding.run.folder import RunFolder
 from grounding.run.scorebook import ScoredClicks, read_run, scored_tasks, weigh
 from grounding.scoring.metrics import Metric, Part, registered, scoring_of, shown
@@ -125,14 +121,6 @@ def read(path: Path) -> RunRows:
         table=tuple(each.name for each in shown([summary.scores], alone=summary.independent, several=True)),
         stored={each.name: found for each in stored if (found := summary.scores.of(each.name)) is not None},
     )
-
-
-def print_run(console: Console, run: RunRows, scoring: DesktopScoringName) -> None:
-    print_summary(console, run.scored, scoring="official" if scoring == "official" else "paper")
-
-
-def print_published(console: Console, runs: Sequence[RunRows]) -> None:
-    print_tables(console, [run.scored for run in runs], run_names(runs))
 
 
 def write_page(path: Path, out: Path | None) -> Path:

@@ -39,8 +39,6 @@ READERS = {
 """The module that reads the runs of each benchmark. Each has ``METRICS`` in their order, and
 
 - ``read(path) -> RunRows``: a scored run; judges nothing and writes nothing;
-- ``print_run(console, run, scoring)``: prints the run's own table;
-- ``print_published(console, runs)``: prints the paper's tables with the runs under them;
 - ``write_page(path, out) -> Path``: writes the page of a scored run; None for ``report.html`` in its folder.
 """
 

@@ -348,6 +348,12 @@ class Benchmark(Protocol[OptionsT, PreparedT, ScoredT]):
         the paper's figures.
         """
 
+    def print_runs(self, console: Console, results: Sequence[ScoredT], rule: Any) -> None:
+        """Print the tables of scored runs by one definition."""
+
+    def print_published(self, console: Console, results: Sequence[ScoredT]) -> None:
+        """Print the paper's tables with the runs under them."""
+
 
 _KNOWN = {
     "": "grounding.benchmarks.clicks.benchmark",

@@ -30,14 +30,14 @@ from grounding.scoring.intervals import Interval, drawn_interval, resampled_sums
 
 from .agreement import in_paper, told
 from .loader import RawProduct, RawReview, RawUser, details_of, read_curation, read_raw_users
-from .records import DIMENSIONS, ROWS, CurationTask, row_of
+from .records import DIMENSIONS, ROWS, CurationTask
 from .rows import NOTHING
 
 Representation = Literal["query", "history", "context", "checklist"]
 """What stands for the user, in the order of the paper's table 2."""
 
 Side = Literal["lower", "higher"]
-RAW_FILES = {row.domain: f"{row.raw}.json" for row in ROWS}  # Of raw users, by the paper's domains.
+RAW_FILES = {row.domain: f"{row.raw}.json" for row in ROWS.values()}  # Of raw users, by the paper's domains.
 AVERAGE = "average"
 MOST_REVIEWS, MOST_REVIEW_CHARS, MOST_FIELD_CHARS = 20, 300, 1_500
 _NUMBER = re.compile(r"(?<![\w.])([12])(?![\w]|\.\d)")
@@ -78,7 +78,7 @@ def make_comparisons(
     """A pair for each user by each description, in both orders; and how many users there is none of, by why."""
     of_user: dict[tuple[str, str], list[CurationTask]] = {}
     for task in tasks:
-        of_user.setdefault((row_of(task.scenario).domain, task.user), []).append(task)
+        of_user.setdefault((ROWS[task.scenario].domain, task.user), []).append(task)
     found: list[PairQuestion] = []
     left = Counter[str]()
     for (domain, user), mine in of_user.items():

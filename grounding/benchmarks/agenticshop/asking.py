@@ -10,7 +10,7 @@ import hashlib
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 
@@ -31,20 +31,6 @@ LONG_REPLY_TOKENS = 8192  # Room for verdicts on twenty items with their reasons
 TRIES = 2  # A reply that can't be read is asked for once more; then it is unparsed.
 MARK_DIGITS = 16
 Render = Callable[[], Sequence[Message]]
-
-
-class StageModel(Protocol):
-    """Whom a stage asks about each item: an extractor, a judge; ``max_concurrency`` is how many it takes at once."""
-
-    name: str
-    max_concurrency: int
-
-    @property
-    def identity(self) -> str:
-        """Everything besides the item that can change an answer."""
-
-    async def check(self) -> None: ...
-    async def aclose(self) -> None: ...
 
 
 def fence_mark(*texts: str) -> str:
@@ -69,9 +55,10 @@ def bounded(text: str, limit: int) -> str:
     return f"{clean[:limit]}\n[cut off here: {limit} of {len(clean)} characters are shown]"
 
 
-def one_line(text: str) -> str:
-    """So that nobody's words can look like a line of ours."""
-    return " ".join(text.split())
+def one_line(text: str, most: int | None = None) -> str:
+    """So that nobody's words can look like a line of ours; with ``most``, no longer than that."""
+    whole = " ".join(visible(text).split())
+    return whole if most is None or len(whole) <= most else whole[: most - 1] + "…"
 
 
 _QUOTES = '\u2018\u2019\u201a\u201b`\u00b4\u2032"\u201c\u201d\u201e\u201f\u00ab\u00bb\u2033'

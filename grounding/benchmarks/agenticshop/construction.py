@@ -26,7 +26,7 @@ from grounding.llm.budget import Budget, dollars
 from grounding.records import Failure, Record
 
 from .loader import RawReview, check_pairing, items_of, profile_of, read_raw_users, target_of
-from .records import DIMENSIONS, ROWS, ChecklistItem, CurationTask, Scenario, UserContext, row_of
+from .records import DIMENSIONS, ROWS, ChecklistItem, CurationTask, Scenario, UserContext
 from .release import write_lists
 
 OPEN_FILE = "open_curation"
@@ -53,7 +53,7 @@ def subjects_of(
 ) -> tuple[tuple[Path, ...], tuple[Subject, ...], dict[str, str]]:
     """The files that are read, who of the first ``users`` of each is written about, and why others are not."""
     there = {path.stem: path for path in ([raw] if raw.is_file() else raw.glob("*.json"))}
-    wanted = dict.fromkeys(row.raw for row in ROWS if not scenarios or row.scenario in scenarios)
+    wanted = dict.fromkeys(row.raw for row in ROWS.values() if not scenarios or row.scenario in scenarios)
     files = {name: there[name] for name in wanted if name in there}
     if not files:
         names = ", ".join(f"{name}.json" for name in wanted)
@@ -64,14 +64,14 @@ def subjects_of(
         products = {product_name(review): review for review in reversed(user.reviews)}
         if domain == OPEN_FILE and products:
             subjects.append(Subject(domain=domain, user=user.id, history=user.reviews))
-        elif domain != OPEN_FILE and user.stats.main_category and len(products) > 1:
+        elif domain != OPEN_FILE and user.stats.get("main_category") and len(products) > 1:
             chance = f"{seed}/{domain}/{user.id}"
             drawn = min(products, key=lambda name: hashlib.sha256(f"{chance}/{name}".encode()).digest())
             history = tuple(one for one in user.reviews if product_name(one) != drawn)[:REVIEWS]
-            about = {"domain": domain, "user": user.id, "product_type": user.stats.main_category}
+            about = {"domain": domain, "user": user.id, "product_type": str(user.stats["main_category"])}
             subjects.append(Subject(**about, history=history, seed=products[drawn]))
         else:
-            typed = domain == OPEN_FILE or user.stats.main_category
+            typed = domain == OPEN_FILE or user.stats.get("main_category")
             skipped[f"{domain}/{user.id}"] = "reviews of fewer than 2 products" if typed else "no product type"
     if not subjects:
         raise UserError(f"--raw {raw}: nobody in it can be written about: {', '.join(set(skipped.values()))}")
@@ -226,7 +226,7 @@ def construct(
         made |= {"skipped": skipped, "asked": done.tallies, "doubts": doubts, "cost_usd": cost}
         folder.replace_json(MADE_WITH, made)
     lines = [f"{out}: {len(tasks)} tasks"]
-    lines += [f"  {row_of(name).file('user_profile'):<48} {count:>4} users" for name, count in written.items()]
+    lines += [f"  {ROWS[name].file('user_profile'):<48} {count:>4} users" for name, count in written.items()]
     lines += [f"left out      {len(skipped)} users: {', '.join(sorted(set(skipped.values())))}"] if skipped else []
     pairs = sum(report.queries for report in reports)
     lines += [f"pairing       {len(doubts)} of {pairs} queries look like another user's", *done.lines]
@@ -253,6 +253,6 @@ def _tasks(
         )
         for one in subjects
         if (checklist := known["checklist"].get(one.id, Made()).checklist) and (need := known["need"][one.id].need)
-        for row in ROWS
+        for row in ROWS.values()
         if row.raw == one.domain and (not scenarios or row.scenario in scenarios)
     )

@@ -46,7 +46,6 @@ from .records import (
     Target,
     UserContext,
     files_in,
-    row_of,
 )
 from .scores import words
 
@@ -92,7 +91,7 @@ def read_curation(folder: Path, *, name: str = NAME, scenarios: Collection[Scena
     if (place / SHOPS).is_dir():
         from .mall.shops import read_shops
 
-        sites = tuple(Site(name=shop.name, home_url=shop.home_url) for shop in read_shops(place))
+        sites = tuple(Site(name=shop.name, home_url=shop.address("/")) for shop in read_shops(place))
     return CurationDataset(
         name=name,
         # Targets are seen by no agent and no judge: with and without the raw file it is the same data.
@@ -104,7 +103,7 @@ def read_curation(folder: Path, *, name: str = NAME, scenarios: Collection[Scena
 
 
 def _find_profiles(folder: Path) -> tuple[Path, dict[Scenario, Path]]:
-    names = [row.file("user_profile") for row in ROWS]
+    names = [row.file("user_profile") for row in ROWS.values()]
     found = nearest(folder, names)
     if not found:
         raise UserError(f"{folder}: none of {', '.join(names)} in it, or up to {DEPTH} folders deeper; see --data-dir")
@@ -164,7 +163,7 @@ def _read_file(path: Path, scenario: Scenario, problems: list[Problem]) -> Itera
 def _read_user(values: object, scenario: Scenario) -> CurationTask:
     found = msgspec.convert(values, _Profile)
     query = found.user_query or ""
-    if not query.strip() and row_of(scenario).intent != "open_exploration":
+    if not query.strip() and ROWS[scenario].intent != "open_exploration":
         raise ValueError("Expected what the user says - at `$.user_query`")
     checklist = items_of(asdict(found.check_list))
     if not checklist:
@@ -229,7 +228,7 @@ def _with_targets(tasks: Iterable[CurationTask], folder: Path) -> tuple[Curation
         return {one.id: one.target.product for one in users if one.target is not None}
 
     def with_target(task: CurationTask) -> CurationTask:
-        row = row_of(task.scenario)
+        row = ROWS[task.scenario]
         wanted = task.target is None and row.intent == "target_finding"
         product = bought(row.raw).get(task.user) if wanted else None
         return task if product is None else replace(task, target=target_of(product, task.product_type))
@@ -326,15 +325,11 @@ class RawReview(Record, frozen=True, kw_only=True, omit_defaults=False):
     domain: str | msgspec.UnsetType = msgspec.UNSET
 
 
-class RawStats(Record, frozen=True, kw_only=True):
-    main_category: str = ""
-
-
 class RawUser(Record, frozen=True, kw_only=True, rename={"reviews": "review"}):
     """``stats.main_category`` is "" for open users, whose ``target`` (the release's choice) is None."""
 
     id: str
-    stats: RawStats = RawStats()
+    stats: dict[str, Any] = msgspec.field(default_factory=dict)
     target: RawReview | None = None
     reviews: tuple[RawReview, ...] = ()
 

@@ -14,16 +14,15 @@ import msgspec
 import numpy as np
 from rich.console import Console
 
-from grounding.benchmarks.calls import CallColumn, PrintedTable, print_tables
-from grounding.cards.places import published_dir
+from grounding.benchmarks.calls import CallColumn, PrintedTable, print_paper
 from grounding.console import say
-from grounding.data.release import data_name, release_mark
 from grounding.errors import UserError
 from grounding.records import Record
 from grounding.report.html.content import SummaryTable
 from grounding.report.plot import COLOURS, STYLE, WIDTH_IN, save
 from grounding.report.rows import run_folders
 from grounding.report.table import drawn, print_named
+from grounding.run.display import names_apart
 
 from .extraction.document import find_prices
 from .records import COUNTED_PRODUCTS, ROWS, Curated, Curation, CurationTask, product_id
@@ -43,7 +42,7 @@ def _column(column: str, head: str, name: str, group: str = ALL, scale: int = 1)
 
 
 def _by_scenario(name: str, scale: int = 1, more: str = "") -> tuple[CallColumn[CurationScored], ...]:
-    return tuple(_column(row.printed + more, heading(row.scenario), name, row.scenario, scale) for row in ROWS)
+    return tuple(_column(row.printed + more, heading(row.scenario), name, row.scenario, scale) for row in ROWS.values())
 
 
 TABLES: tuple[PrintedTable[CurationScored], ...] = (
@@ -74,21 +73,14 @@ def read_several(folders: Sequence[Path]) -> list[CurationScored]:
 
 def print_published_curations(console: Console, results: Sequence[CurationScored]) -> None:
     """Print the paper's tables 4 to 7 with the runs under them, and what is odd about the figures."""
-    figures = published_dir() / "agenticshop.csv"
-    print_tables(console, figures, TABLES, results, lambda one: row_name(one) + release_mark(one.info.departs))
-    for result in results:
-        asked, departs = result.info.asked, result.info.departs
-        if asked.dataset != "agenticshop" or asked.select != "all" or departs:
-            tasks = f"{result.summary.counts.tasks} tasks, selection {asked.select}"
-            odd = f"other data than the paper's ({data_name(asked.dataset, departs)}, {tasks}): not comparable with it"
-            print_named(console, [("warning", f"{row_name(result)}: {odd}")])
+    print_named(console, print_paper(console, "agenticshop", TABLES, [(row_name(one), one) for one in results]))
 
 
 # --- figures 3 to 5 --------------------------------------------------------------------------------------------------
 
 FIGURES: dict[str, dict[str, tuple[str, str]]] = {
     "figure 3 · score by kind of goods, %": {
-        row.domain: ("score", row.scenario) for row in ROWS if row.intent == "alternative_selection"
+        row.domain: ("score", row.scenario) for row in ROWS.values() if row.intent == "alternative_selection"
     },
     "figure 4 · score by dimension of the checklist, %": {
         title: (dimension, ALL) for dimension, title in DIMENSION_TITLES.items()
@@ -102,12 +94,8 @@ def print_figures(console: Console, runs: Sequence[CurationScored], out: Path | 
     unjudged = next((run for run in runs if not run.summary.headline), None)
     if unjudged is not None:
         raise UserError(f"{unjudged.folder}: nobody judged this run; the same command with --judge does")
-    names = [row_name(run) for run in runs]
-    # Runs of one agent are told apart by their folders.
-    named = {
-        name if names.count(name) == 1 else f"{name}, {run.folder.name[-10:]}": run
-        for name, run in zip(names, runs, strict=True)
-    }
+    names = names_apart([row_name(run) for run in runs], [run.folder.name[-10:] for run in runs])
+    named = dict(zip(names, runs, strict=True))
     for title, columns in FIGURES.items():
         rows = {name: [figure_of(run, *own) for own in columns.values()] for name, run in named.items()}
         cells = tuple((name, *map(percent, found)) for name, found in rows.items())

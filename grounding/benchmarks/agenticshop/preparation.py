@@ -34,7 +34,7 @@ from .judge.base import REFERENCE, ProductJudge, ReferenceJudge
 from .judge.model import ModelJudge
 from .loader import load_curation
 from .records import Condition, CurationDataset, CurationTask, Scenario
-from .released import ReleasedExtractor, open_released, released_judge
+from .released import ReleasedExtractor, open_released
 from .scorebook import EVIDENCE, CurationAsked, CurationRunInfo, JudgeMade, curation_signature
 from .stages import CurationStage, RecordedPages, curate_stage, extract_stage, judge_stage, recorded_judges
 from .web.browser import WebBrowser, find_chromium
@@ -177,8 +177,8 @@ def check_options(options: CurationOptions) -> None:
 class Parts:
     """Who works in a run, or in one ``part`` of it in a worker, as the options name them; opened when asked for."""
 
-    def __init__(self, options: CurationOptions, budget: Budget, progress: Progress, part: str = "") -> None:
-        self.options, self._budget, self._progress, self._part = options, budget, progress, part
+    def __init__(self, options: CurationOptions, budget: Budget, progress: Progress) -> None:
+        self.options, self._budget, self._progress = options, budget, progress
         self.pages = options.pages or PAGES
         self.judge = cache(self._judge)
 
@@ -212,7 +212,7 @@ class Parts:
             return ReferenceJudge()
         model = self._model(who, options.judge_base_url, "--judge", as_released=how == OFFICIAL)
         if how == OFFICIAL:
-            return released_judge(model)
+            return ModelJudge(model, released=True)
         return ModelJudge(model, condition=msgspec.convert(how, Condition), prompt=options.judge_prompt)
 
     def _model(self, name: str, base_url: str | None, option: str, *, as_released: bool) -> Opened:
@@ -225,12 +225,8 @@ class Parts:
 
     @cached_property
     def browser(self) -> WebBrowser:
-        """With room for so many pages, and for every session of an agent, which holds its place for the whole task."""
-        agent = None if self._part == EXTRACT else self.agent
-        sessions = agent.max_concurrency if isinstance(agent, Browses) else 1
         shops = Path(self.dataset.folder) if self.dataset.sites else None
-        more: dict[str, Any] = {"profile": self.options.browser_profile, "shops": shops}
-        return WebBrowser(WebPolicy(), parallel=max(self.pages, sessions), **more)
+        return WebBrowser(WebPolicy(), parallel=self.pages, profile=self.options.browser_profile, shops=shops)
 
     def stage(self, part: str, journal: Any, evidence: EvidenceFolder) -> CurationStage[Any, Any]:
         if part not in (CURATE, EXTRACT):
@@ -367,7 +363,7 @@ def open_part(work: StageWork, budget: Budget, told: Any) -> OpenedStage:
         data_dir=local_folder(work.given) if work.given else options.data_dir,
         max_connections=work.connections or options.max_connections,
     )
-    parts = Parts(options, budget, told, work.part)
+    parts = Parts(options, budget, told)
     writes = work.part != CURATE or isinstance(parts.agent, Browses)
     evidence = EvidenceFolder(seen(work.folder) / EVIDENCE if writes else Path())
     stage = parts.stage(work.part, told, evidence)

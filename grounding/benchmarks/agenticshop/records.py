@@ -10,8 +10,9 @@ from typing import Any, Literal, get_args
 
 import msgspec
 
+from grounding.benchmarks.asking import StoredAnswer
 from grounding.errors import UserError
-from grounding.records import Box, Call, Failure, Record, Size
+from grounding.records import Box, Failure, Record, Size
 
 Intent = Literal["target_finding", "alternative_selection", "open_exploration"]
 """What brings a user to the web (paper, section 3.2)."""
@@ -146,22 +147,16 @@ class TraceStep(Record, frozen=True, kw_only=True):
     observation: str = ""
     cited_urls: tuple[str, ...] = ()
     kind: BehaviourKind | Literal[""] = ""
-    seconds: float = 0.0
 
 
-class Curation(Record, frozen=True, kw_only=True):
+class Curation(StoredAnswer, frozen=True, kw_only=True):
     """What an agent made of the task ``step_id``. ``call`` is what all ``requests`` took."""
 
-    step_id: str
-    key: str
     products: tuple[Curated, ...] = ()
     trace: tuple[TraceStep, ...] = ()
-    raw: str = ""
     ended: str = ""
     requests: int = 0
     seconds: float = 0.0
-    call: Call | None = None
-    failure: Failure | None = None
 
 
 class Segment(Record, frozen=True, kw_only=True, omit_defaults=False):
@@ -187,7 +182,6 @@ class RenderedPage(Record, frozen=True, kw_only=True):
 
     url: str
     final_url: str = ""
-    redirects: tuple[str, ...] = ()
     fetched_at: str = ""
     status: int | None = None
     content_type: str = ""
@@ -280,14 +274,12 @@ class ProductFacts(Record, frozen=True, kw_only=True):
         return Money(amount=round(self.price.amount + self.shipping.amount, 2), currency=self.price.currency)
 
 
-class Extraction(Record, frozen=True, kw_only=True):
+class Extraction(StoredAnswer, frozen=True, kw_only=True):
     """The evidence of the product ``step_id``, ``TASK/RANK``; ``facts`` is None where the page is no product's.
     ``failure`` is of infrastructure, so that asking again may help: what the web answered says ``page.failure``. Where
     structure alone is not ``sure`` of the class, a model may decide. ``raw`` is a model's reply as it came.
     """
 
-    step_id: str = ""
-    key: str = ""
     url: str = ""
     extractor: str = ""
     page: RenderedPage | None = None
@@ -295,9 +287,6 @@ class Extraction(Record, frozen=True, kw_only=True):
     class_reason: str = ""
     sure: bool = True
     facts: ProductFacts | None = None
-    raw: str = ""
-    call: Call | None = None
-    failure: Failure | None = None
 
 
 Condition = Literal["full", "no-info", "url-only"]
@@ -347,19 +336,14 @@ class Reported(Record, frozen=True, kw_only=True):
         return self.satisfaction_percentage is not None or bool(self.dimensions)
 
 
-class Judgement(Record, frozen=True, kw_only=True):
+class Judgement(StoredAnswer, frozen=True, kw_only=True):
     """What one judge says of one product. ``step_id`` is ``TASK/RANK/JUDGE``."""
 
-    step_id: str
-    key: str
     judge: str
     condition: Condition = "full"
     verdicts: tuple[ItemVerdict, ...] = ()
     reported: Reported | None = None
-    raw: str = ""
     requests: int = 0
-    call: Call | None = None
-    failure: Failure | None = None
 
     @property
     def product(self) -> str:
@@ -406,33 +390,27 @@ class ScenarioRow(Record, frozen=True, kw_only=True, forbid_unknown_fields=True)
     domain: str
     raw: str
 
-    @property
-    def category(self) -> str:
-        """The folder of its results without that of the variant."""
-        return self.folder.partition("/")[0]
-
     def file(self, kind: FileKind) -> str:
         return f"{self.key}_{kind}.json"
 
 
-ROWS = msgspec.yaml.decode(Path(__file__).with_name("scenarios.yaml").read_bytes(), type=tuple[ScenarioRow, ...])
-_BY_SCENARIO = {row.scenario: row for row in ROWS}
-
-
-def row_of(scenario: Scenario) -> ScenarioRow:
-    return _BY_SCENARIO[scenario]
+_ROWS = msgspec.yaml.decode(Path(__file__).with_name("scenarios.yaml").read_bytes(), type=list[ScenarioRow])
+ROWS = {row.scenario: row for row in _ROWS}
+SCENARIO_NAMES: dict[str, Scenario] = {
+    name.casefold(): row.scenario
+    for row in reversed(_ROWS)
+    for name in (row.scenario, row.key, row.pipeline_key, row.title, row.folder)
+}
 
 
 def files_in(folder: Path, kind: FileKind) -> dict[Scenario, Path]:
     """The files of a kind that are in a folder."""
-    paths = {row.scenario: folder / row.file(kind) for row in ROWS}
+    paths = {row.scenario: folder / row.file(kind) for row in ROWS.values()}
     return {scenario: path for scenario, path in paths.items() if path.is_file()}
 
 
 def scenario_named(name: str) -> Scenario:
     """A scenario by any of its names, in small or capital letters; raises a UserError where none is called so."""
-    wanted = name.strip().casefold()
-    for row in ROWS:
-        if wanted in {one.casefold() for one in (row.scenario, row.key, row.pipeline_key, row.title, row.folder)}:
-            return row.scenario
-    raise UserError(f"no scenario is called {name!r}; there are: {', '.join(SCENARIOS)}")
+    if (found := SCENARIO_NAMES.get(name.strip().casefold())) is None:
+        raise UserError(f"no scenario is called {name!r}; there are: {', '.join(SCENARIOS)}")
+    return found

@@ -61,7 +61,6 @@ from .records import (
     Reported,
     Segment,
     product_id,
-    row_of,
     view_of,
 )
 from .scorebook import EVIDENCE, CurationFolder, headline_of, read_stored
@@ -320,11 +319,11 @@ MAX_RESULTS, MAX_PARTS, MAX_PART_BYTES = 100, 50, 32 << 20
 
 def _model_folder(path: Path) -> Path:
     """That of the model whose results are given, or what holds it: ``eval_results`` itself, or the folder above."""
-    found = nearest(path, {row.category for row in ROWS})
+    found = nearest(path, {row.folder.partition("/")[0] for row in ROWS.values()})
     if len(found) > 1:
         raise UserError(f"{path}: results of several models; give one of: {', '.join(map(str, found[:10]))}")
     if not found:
-        form = f"{ROWS[0].folder}, each with user_ID/result_000/evaluation_result.json"
+        form = f"{next(iter(ROWS.values())).folder}, each with user_ID/result_000/evaluation_result.json"
         raise UserError(f"{path}: no results in it: expected folders such as {form}")
     return found[0]
 
@@ -354,7 +353,7 @@ def read_eval_results(
 
 
 def _result(root: Path, task: CurationTask, rank: int) -> Path:
-    return root / row_of(task.scenario).folder / f"user_{task.user}" / f"result_{rank:03d}"
+    return root / ROWS[task.scenario].folder / f"user_{task.user}" / f"result_{rank:03d}"
 
 
 def _decoded(path: Path) -> list[object]:
@@ -387,7 +386,7 @@ def write_lists(
     """Write the file of every scenario with an entry for each task; a UserError where it can't be written."""
     by_file: dict[str, list[dict[str, Any]]] = {}
     for task in tasks:
-        by_file.setdefault(row_of(task.scenario).file(kind), []).append(entry(task))
+        by_file.setdefault(ROWS[task.scenario].file(kind), []).append(entry(task))
     for file, entries in by_file.items():
         write_json(folder / file, entries, indent=2 if kind == "search_input" else 4)
 

@@ -16,7 +16,7 @@ import msgspec
 from msgspec.structs import replace
 
 from grounding.benchmarks.asking import Opened
-from grounding.benchmarks.calls import Wording, read_wording
+from grounding.benchmarks.calls import read_wording
 from grounding.cards import Json, PlannerCard
 from grounding.errors import UserError
 from grounding.llm import Spent
@@ -29,8 +29,9 @@ from grounding.run.display import Progress
 
 from .agents.search import searches
 from .asking import OFFICIAL, ask
+from .extraction.model import ExtractionPrompts
 from .extraction.structural import extract_page
-from .judge.model import ModelJudge, ProductJudgePrompt, judge_prompt, reply_object
+from .judge.model import reply_form, reply_object
 from .records import Extraction, RenderedPage, Segment
 from .release import read_extraction
 from .web.evidence import EvidenceFolder, load_html
@@ -76,35 +77,12 @@ def open_released(card: PlannerCard, chat: ChatOptions, *, flag: str, budget: Bu
     return Opened(model=opened.model, card=card)
 
 
-def released_judge(opened: Opened) -> ModelJudge:
-    """The release's judge: sees what was extracted of any link, product or not, and may search the web."""
-    form = reply_form(judge_prompt(OFFICIAL))
-    return ModelJudge(opened, prompt=OFFICIAL, name=f"{opened.card.name}@{OFFICIAL}", form=form)
-
-
-class ReleasedPrompt(Wording, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The parts of the release's one message about a page, and the schema of the reply as JSON text."""
-
-    system: str
-    head: str
-    text: str
-    metadata: str
-    task: str
-    schema_name: str
-    schema: str
-
-
-def reply_form(prompt: ReleasedPrompt | ProductJudgePrompt) -> dict[str, Any]:
-    schema = msgspec.Raw(prompt.schema.strip().encode())
-    return {"type": "json_schema", "strict": True, "name": prompt.schema_name, "schema": schema}
-
-
 class ReleasedExtractor:
     """The release's extractor: address, text, data and up to five pictures of any link to two texts."""
 
     def __init__(self, opened: Opened) -> None:
         self._opened = opened
-        self._prompt = read_wording("agenticshop", "extraction-release", ReleasedPrompt)
+        self._prompt = read_wording("agenticshop", "extraction-release", ExtractionPrompts)
         self.card = opened.card
         self.name = f"{opened.card.name}@{OFFICIAL}"
         self.max_concurrency = opened.model.max_concurrency
@@ -137,13 +115,13 @@ class ReleasedExtractor:
         return found
 
 
-def extraction_messages(prompt: ReleasedPrompt, text: str, pictures: Sequence[str]) -> tuple[Message, ...]:
+def extraction_messages(prompt: ExtractionPrompts, text: str, pictures: Sequence[str]) -> tuple[Message, ...]:
     shown = (ImagePart(url_json=msgspec.Raw(msgspec.json.encode(url))) for url in pictures)
     system = Message(role="system", parts=(TextPart(text=prompt.system),))
     return system, Message(role="user", parts=(TextPart(text=text), *shown))
 
 
-def extraction_text(prompt: ReleasedPrompt, url: str, html: str) -> str:
+def extraction_text(prompt: ExtractionPrompts, url: str, html: str) -> str:
     """The words about an address and the document after scripts, "" where there is none."""
     parts = [prompt.head.replace("<URL>", url)]
     text, data = (page_text(html), page_data(html, url)) if html.strip() else ("", {})

@@ -13,7 +13,7 @@ from grounding.atomic import atomic_write
 from grounding.data.release import data_name, departure_warnings
 from grounding.errors import UserError
 from grounding.llm.budget import dollars
-from grounding.options import DesktopScoringName, ScoringName
+from grounding.options import ScoringName
 from grounding.report.html.content import SummaryTable, embedded_json, page_html, static_text
 from grounding.report.rows import ItemRow, Note, Result, RunRows, call_fields, item_metric
 from grounding.report.table import drawn, print_named
@@ -23,6 +23,7 @@ from .judge.base import REFERENCE
 from .records import (
     COUNTED_PRODUCTS,
     DIMENSIONS,
+    ROWS,
     SCENARIOS,
     Curated,
     Curation,
@@ -31,7 +32,6 @@ from .records import (
     ProductFacts,
     Scenario,
     product_id,
-    row_of,
 )
 from .scorebook import CurationScored, read_scored
 from .scores import (
@@ -88,7 +88,7 @@ def row_name(result: CurationScored) -> str:
 
 
 def heading(scenario: Scenario) -> str:
-    return row_of(scenario).title.replace(" ", "\n", 1)
+    return ROWS[scenario].title.replace(" ", "\n", 1)
 
 
 def percent(estimate: FigureValue) -> str:
@@ -163,7 +163,7 @@ def run_notes(result: CurationScored) -> Iterator[tuple[str, str]]:
             yield "official", f"{NOTHING}: {one.judge} {why}; the release's judge is --judge NAME@official"
     if summary.behaviours.steps and not summary.behaviours.labelled:
         yield "steps", f"{NOTHING}: nobody asked the agent what its steps are for"
-    sought = any(row_of(task.scenario).intent == "target_finding" for task in stored.tasks)
+    sought = any(ROWS[task.scenario].intent == "target_finding" for task in stored.tasks)
     if sought and figure_of(result, "found").value is None:
         yield "target", f"{NOTHING}: the data names no targets; the release's raw file does (user_raw/)"
     yield from losses(stored)
@@ -238,17 +238,6 @@ def read(path: Path) -> RunRows:
     )
 
 
-def print_run(console: Console, run: RunRows, scoring: DesktopScoringName) -> None:
-    """The run's own tables; ``strict`` is no reading of a curation."""
-    print_curations(console, [run.scored], rule="official" if scoring == "official" else "paper")
-
-
-def print_published(console: Console, runs: Sequence[RunRows]) -> None:
-    from .paper import print_published_curations
-
-    print_published_curations(console, [run.scored for run in runs])
-
-
 def write_page(path: Path, out: Path | None) -> Path:
     if out is not None:
         raise UserError("--out: the page of a run that curates products shows files beside it; leave it out")
@@ -306,7 +295,6 @@ def _row(task: CurationTask, places: TaskVerdicts, curation: Curation | None) ->
 REPORT = "report.html"
 MAX_TEXT_CHARS = 20_000
 MAX_FACTS, MAX_FACT_CHARS = 80, 1_000
-MAX_PRODUCTS = 12
 _STATIC = Path(__file__).parent / "static"
 
 
@@ -320,8 +308,8 @@ def gather_curation(scored: CurationScored) -> tuple[dict[str, Any], list[dict[s
     rows, details = [], []
     for number, task in enumerate(stored.tasks):
         curation, places = stored.curations.get(task.id), headline[task.id]
-        named = () if curation is None else curation.products[:MAX_PRODUCTS]
-        judged = zip(named, (*places, *[None] * MAX_PRODUCTS), strict=False)
+        named = () if curation is None else curation.products
+        judged = zip(named, (*places, *[None] * len(named)), strict=False)
         products = [_product(stored, product_id(task.id, rank), *one) for rank, one in enumerate(judged)]
         verdicts = [found[number] for found in scored.verdicts.values()]
         decided = [share_of(item.satisfied for one in of_task for item in one.decided) for of_task in verdicts]
@@ -338,7 +326,7 @@ def gather_curation(scored: CurationScored) -> tuple[dict[str, Any], list[dict[s
                 "classes": [one["class"] for one in products[:COUNTED_PRODUCTS]],
             }
         )
-        details.append(_cut(msgspec.to_builtins({"task": task, "curation": curation, "products": products})))
+        details.append(msgspec.to_builtins({"task": task, "curation": curation, "products": products}))
     conditions = {name: next((one.condition for one in of.values()), "full") for name, of in stored.judgements.items()}
     index = {
         "title": f"{data_name(info.asked.dataset, info.departs)} · {row_name(scored)}",
@@ -361,7 +349,7 @@ def _product(stored: StoredRun, name: str, curated: Curated, place: PlaceVerdict
         kind = extraction.page_class or ("product" if place is not None and place.link == "product" else "not fetched")
     if extraction is not None and page is not None:
         page = msgspec.structs.replace(page, text="", data=())
-        extraction = msgspec.structs.replace(extraction, page=page, facts=None)
+        extraction = msgspec.structs.replace(extraction, page=page, facts=None, raw=extraction.raw[:MAX_TEXT_CHARS])
     errors = {} if place is None else {str(place.link): bool(place.url) and place.link in WRONG}
     if place is not None and place.outcome == "judged":
         errors |= {"no review page": place.has_reviews is False, "over budget": bool(place.over_budget)}
@@ -377,21 +365,13 @@ def _product(stored: StoredRun, name: str, curated: Curated, place: PlaceVerdict
             for field, called, said in islice(fact_lines(facts), MAX_FACTS)
         ],
         "judgements": [
-            {**msgspec.to_builtins(of[name]), "judge": at}
+            {**msgspec.to_builtins(of[name]), "judge": at, "raw": ""}
             for at, of in enumerate(stored.judgements.values())
             if name in of
         ],
         "text": text[:MAX_TEXT_CHARS],
         "text_more": max(0, len(text) - MAX_TEXT_CHARS),
     }
-
-
-def _cut(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _cut(one) for name, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_cut(one) for one in value]
-    return value[:MAX_TEXT_CHARS] if isinstance(value, str) else value
 
 
 def write_curation_page(scored: CurationScored) -> Path:

@@ -5,7 +5,6 @@ that was looked at for another URL, and of a judgement on other evidence or anot
 """
 
 from collections.abc import Iterable
-from contextlib import closing
 from functools import partialmethod
 from pathlib import Path
 from typing import Literal, TypeVar
@@ -16,7 +15,7 @@ from grounding.data.release import data_name
 from grounding.llm.chat import identity_hash
 from grounding.options import ScoringName
 from grounding.records import Record
-from grounding.run.journal import Journal, calls_of
+from grounding.run.journal import calls_of, scan
 from grounding.run.lock import AboutRun, DescribedFolder, write_time
 from grounding.scoring.summary import CallTotals, TimeTotals, call_totals
 
@@ -87,8 +86,7 @@ class CurationFolder(DescribedFolder[CurationRunInfo]):
 
     def _latest(self, name: str, kind: type[AnswerT]) -> dict[str, AnswerT]:
         """The last answers by what they answer; a UserError where the file is not there or damaged."""
-        with closing(Journal(self.path / name, kind, read_only=True)) as journal:
-            return {one.step_id: one for one in journal}
+        return {one.step_id: one for one in scan(self.path / name, kind)}
 
     curations = partialmethod(_latest, "curations.jsonl", Curation)
     extractions = partialmethod(_latest, "extractions.jsonl", Extraction)

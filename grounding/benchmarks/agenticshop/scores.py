@@ -24,6 +24,7 @@ from grounding.scoring.scored import participant_sums
 from .records import (
     COUNTED_PRODUCTS,
     DIMENSIONS,
+    ROWS,
     SCENARIOS,
     BehaviourKind,
     Curation,
@@ -40,7 +41,6 @@ from .records import (
     Target,
     VerdictFlag,
     product_id,
-    row_of,
 )
 
 T = TypeVar("T")
@@ -353,7 +353,7 @@ def _dimension(dimension: Dimension, by_task: bool, places: TaskVerdicts) -> Sai
 
 
 def _found(places: TaskVerdicts) -> Said:
-    sought = row_of(places[0].scenario).intent == "target_finding"
+    sought = ROWS[places[0].scenario].intent == "target_finding"
     said = [one.found for one in places if sought and one.found is not None]
     return [any(said)] if said else []
 

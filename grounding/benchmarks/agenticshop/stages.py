@@ -14,12 +14,13 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from grounding.errors import UserError
+from grounding.grounders.base import Offline
 from grounding.records import Failure
 from grounding.run.benchmark import nothing
 from grounding.run.journal import Journal
 from grounding.run.lock import benchmark_of
 
-from .agents.base import Browses, CurationAgent, curation_key
+from .agents.base import Browses, CurationAgent
 from .extraction.structural import Extractor
 from .judge.base import JudgedProduct, ProductJudge, judgement_id, judgement_key
 from .records import Condition, CuratedPage, Curation, CurationTask, Extraction, Judgement, Site, digest, view_of
@@ -87,7 +88,7 @@ def curate_stage(
         max_concurrency=agent.max_concurrency,
         identity=msgspec.json.encode((agent.identity, sites, web)).decode(),
         item_id=lambda task: task.id,
-        key_of=lambda task: curation_key(agent.identity, view_of(task, sites), web),
+        key_of=lambda task: digest("curate", agent.identity, view_of(task, sites), web),
         answer=lambda task, key: agent.curate(view_of(task, sites), key),
         worker=agent,
         start=start,
@@ -108,7 +109,7 @@ def extract_stage(
     ``web`` stands for the shops' content. ``retries``: so often a page is asked for again that wants to see a human.
     """
     made_by = ("extract", extractor.identity, RENDERING, web)
-    showing, reading = asyncio.Semaphore(pages), asyncio.Semaphore(extractor.max_concurrency)
+    reading = asyncio.Semaphore(extractor.max_concurrency)
 
     def about(item: CuratedPage) -> dict[str, Any]:
         return {"url": item.url, "extractor": extractor.name}
@@ -116,8 +117,7 @@ def extract_stage(
     async def answer(item: CuratedPage, key: str) -> Extraction:
         for number in range(retries + 1):
             await asyncio.sleep(_RETRY_S * number)
-            async with showing:
-                page = await browser.render(item.url, evidence, again=number > 0)
+            page = await browser.render(item.url, evidence, again=number > 0)
             read = Extraction(failure=page.failure)
             if page.failure is None or page.failure.kind != "error":
                 async with reading:
@@ -216,16 +216,13 @@ class RecordedPages:
         )
 
 
-class RecordedJudge:
+class RecordedJudge(Offline):
     """Says what somebody or something said before of the same products; it is believed about its own evidence."""
-
-    max_concurrency = MANY
 
     def __init__(self, name: str, known: Mapping[str, Judgement]) -> None:
         self.name, self._known = name, known
         self.condition: Condition = next((one.condition for one in known.values()), "full")
         self.identity = f"recorded {_content(known)}"
-        self.check = self.aclose = nothing
 
     async def judge(self, subject: JudgedProduct, evidence: EvidenceFolder, key: str) -> Judgement:  # noqa: ARG002
         product = subject.extraction.step_id

@@ -224,16 +224,26 @@ class Clicks(Benchmark[EvalOptions, PreparedClicks, ScoredClicks]):
 
     def show(self, console: Console, result: Result[ScoredClicks], scoring: str | None, *, published: bool) -> None:  # noqa: ARG002
         from grounding.benchmarks.clicks.sweeping import show_matrix, show_sweep
-        from grounding.report.table import print_summary
 
         rule: ScoringName = "official" if scoring == "official" else "paper"
         if result.folder is None:
-            (one,) = result.scored
-            print_summary(console, one, scoring=rule)
+            self.print_runs(console, result.scored, rule)
         elif result.swept:
             show_sweep(result, result.written, rule)
         else:
             show_matrix(result, rule)
+
+    def print_runs(self, console: Console, results: Sequence[ScoredClicks], rule: ScoringName) -> None:
+        from grounding.report.table import print_summary
+
+        for one in results:
+            print_summary(console, one, scoring=rule)
+
+    def print_published(self, console: Console, results: Sequence[ScoredClicks]) -> None:
+        from grounding.report.published import print_published
+        from grounding.report.rows import read_rows, run_names
+
+        print_published(console, results, run_names([read_rows(one.folder) for one in results]))
 
 
 class _Clicking:

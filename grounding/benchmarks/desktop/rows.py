@@ -69,14 +69,6 @@ def agent_name(asked: Any) -> str:
     return f"{asked.agent}, memory {asked.memory}"
 
 
-def print_run(console: Console, run: RunRows, scoring: DesktopScoringName) -> None:
-    print_runs(console, [run.scored], scoring)
-
-
-def print_published(console: Console, runs: Sequence[RunRows]) -> None:
-    print_tables_of(console, [run.scored for run in runs])
-
-
 def _rows(folder: DesktopFolder, summary: DesktopSummary) -> Iterator[ItemRow]:
     verdicts = {one.step_id: one for one in folder.read_lines("verdicts.jsonl", DesktopVerdict, what="a verdict")}
     times, at = 0, 0

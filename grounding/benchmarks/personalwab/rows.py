@@ -11,17 +11,15 @@ from typing import Any
 
 from rich.console import Console
 
-from grounding.benchmarks.calls import CallColumn, PrintedTable, print_tables
+from grounding.benchmarks.calls import CallColumn, PrintedTable, print_paper
 from grounding.benchmarks.personalwab import scoring as shop
 from grounding.benchmarks.personalwab.agents.chat import said
 from grounding.benchmarks.personalwab.options import OWN_MEMORY
 from grounding.benchmarks.personalwab.records import TYPES, Episode, Track, Turn
 from grounding.benchmarks.personalwab.scoring import ShopEstimate, ShopRule, ShopScored, ShopVerdict, TaskLine
-from grounding.cards.places import published_dir
-from grounding.data.release import data_name, departure_warnings, release_mark
+from grounding.data.release import data_name, departure_warnings
 from grounding.errors import UserError
 from grounding.llm.budget import dollars
-from grounding.options import DesktopScoringName
 from grounding.report.html.content import Fact, SummaryTable
 from grounding.report.html.gather import PageAbout
 from grounding.report.html.page import write_item_page
@@ -64,14 +62,6 @@ def read(path: Path) -> RunRows:
         compared="type",
         orders={"type": TYPES},
     )
-
-
-def print_run(console: Console, run: RunRows, scoring: DesktopScoringName) -> None:
-    print_shop(console, [run.scored], rule="official" if scoring == "official" else "paper")
-
-
-def print_published(console: Console, runs: Sequence[RunRows]) -> None:
-    print_published_shop(console, [run.scored for run in runs])
 
 
 def _rows(scored: ShopScored) -> Iterator[ItemRow]:
@@ -248,33 +238,15 @@ NamedRuns = Sequence[tuple[str, ShopScored]]
 
 
 def print_published_shop(console: Console, results: Sequence[ShopScored]) -> None:
-    named = [(row_name(result), result) for result in results]
-    _print_tables(console, TABLES, named)
+    odd = print_paper(console, "personalwab", TABLES, [(row_name(result), result) for result in results])
     words = "runs stand there by the reading official, the released evaluator's, which made the paper's figures"
-    print_named(console, [("published", words), *_other_data([(f"{name}: ", run) for name, run in named])])
+    print_named(console, [("published", words), *odd])
 
 
 def print_published_training(console: Console, *, ablations: NamedRuns, lengths: NamedRuns) -> None:
     """Print the paper's tables of trained models with the runs of one's own under them."""
     for table, named in ((ABLATIONS, ablations), (MEMORY_LENGTHS, lengths)):
-        _print_tables(console, (table,), named)
-    print_named(console, _other_data([("", run) for _, run in (*ablations, *lengths)]))
-
-
-def _print_tables(console: Console, tables: Sequence[PrintedTable[ShopScored]], named: NamedRuns) -> None:
-    names = {run.folder: name + release_mark(run.info.departs) for name, run in named}
-    path, runs = published_dir() / "personalwab.csv", [run for _, run in named]
-    print_tables(console, path, tables, runs, lambda one: names[one.folder])
-
-
-def _other_data(named: NamedRuns) -> list[tuple[str, str]]:
-    told = {}
-    for lead, run in named:
-        asked, departs, tasks = run.info.asked, run.info.departs, run.summary.counts.tasks
-        if asked.dataset != "personalwab" or asked.select != "all" or departs:
-            differs = f"{data_name(asked.dataset, departs)}, {tasks} tasks, selection {asked.select}"
-            told[f"{lead}other data than the paper's ({differs}): not comparable with it"] = "warning"
-    return [(kind, text) for text, kind in told.items()]
+        print_named(console, print_paper(console, "personalwab", (table,), named))
 
 
 def _column(name: str, heading: str, kind: str, field: str, *, few: bool = False, search: str = "") -> CallColumn[Any]:

@@ -16,7 +16,7 @@ from grounding.benchmarks.agenticshop.loader import (
     profile_of,
     read_curation,
 )
-from grounding.benchmarks.agenticshop.records import DIMENSIONS, CurationTask, Target, row_of, view_of
+from grounding.benchmarks.agenticshop.records import DIMENSIONS, ROWS, CurationTask, Target, view_of
 from grounding.data.fields import DatasetProblems
 from grounding.errors import UserError
 
@@ -154,7 +154,7 @@ def test_the_released_samples() -> None:
     assert len(found.tasks) == 35
     assert sum(len(task.checklist) for task in found.tasks) == 682
     for task in found.tasks:
-        file = next(REAL.glob(row_of(task.scenario).file("user_profile")))
+        file = next(REAL.glob(ROWS[task.scenario].file("user_profile")))
         entry = next(one for one in json.loads(file.read_text()) if one["user"] == task.user)
         assert profile_of(task) == entry
 

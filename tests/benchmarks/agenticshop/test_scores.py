@@ -196,8 +196,8 @@ def test_brands_and_types_are_compared_as_words(brand: str, kind: str, page_bran
 
 
 def test_every_name_of_a_scenario_leads_back() -> None:
-    assert tuple(row.scenario for row in ROWS) == SCENARIOS
-    for row in ROWS:
+    assert tuple(ROWS) == SCENARIOS
+    for row in ROWS.values():
         for name in (row.scenario, row.key, row.pipeline_key, row.title.upper(), row.folder):
             assert scenario_named(name) == row.scenario
     # Three scenarios share this folder, so that it names none of them.

@@ -10,6 +10,7 @@ import asyncio
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
@@ -17,6 +18,7 @@ import msgspec
 from grounding.benchmarks.calls import json_values
 from grounding.records import Point, Record
 
+from ..asking import one_line
 from ..records import BehaviourKind, Segment
 from ..web.evidence import EvidenceFolder
 from ..web.guard import VIEWPORT, PageLost, PageTrouble
@@ -26,22 +28,17 @@ from .base import MAX_URL_CHARS, products_of
 if TYPE_CHECKING:
     from playwright.async_api import Page
 
-VERSION = 6  # Goes up with every change of what is shown, read, refused or done: a model may answer differently.
+VERSION = 7  # Goes up with every change of what is shown, read, refused or done: a model may answer differently.
 MAX_OUTLINE_CHARS, MAX_LINE_CHARS, MAX_REPLY_CHARS, MAX_TYPED_CHARS = 30_000, 300, 40_000, 200
 ACT_MS, SETTLE_S, PAGE_S = 5_000, 4.0, 20.0
 """A page that does not let itself be looked at or used within ``PAGE_S`` hangs."""
+WORDS: dict[str, Any] = msgspec.yaml.decode(Path(__file__).with_name("words.yaml").read_bytes())
+_SCRIPT = f"(given) => ({Path(__file__).with_name('acting.js').read_text(encoding='utf-8')}).%s(given)"
 
 
 def quoted(text: str, most: int) -> str:
     """A page's text as a JSON string on one line, cut off: what stands in it can't leave the quotes."""
     return msgspec.json.encode(one_line(text, most)).decode()
-
-
-def one_line(text: str, most: int) -> str:
-    """A text on one line, cut off, without what can't be printed; a lone surrogate becomes a question mark."""
-    printed = "".join(one if one.isprintable() else " " for one in text.encode("utf-8", "replace").decode())
-    whole = " ".join(printed.split())
-    return whole if len(whole) <= most else whole[: most - 1] + "…"
 
 
 def first_line(error: Exception) -> str:
@@ -54,11 +51,6 @@ def first_line(error: Exception) -> str:
 _LINE = re.compile(r""" *- (?:/|'?(?P<role>[a-z]+)(?: "(?:[^"\\]|\\.)*")?(?P<marks>(?: \[[^\]]*\])*))""")
 _BOX = re.compile(r" \[box=([-\d.]+),([-\d.]+),([-\d.]+),([-\d.]+)\]")
 _MARK = re.compile(r" \[(?:box=[^\]]*|cursor=pointer|active)\]")
-_USED = frozenset(
-    {"textbox", "searchbox", "combobox", "spinbutton", "listbox", "link", "button", "checkbox", "radio", "tab"}
-    | {"option", "switch", "slider", "menuitem", "menuitemcheckbox", "menuitemradio"}
-)
-_PLACE = "() => [scrollY, innerHeight, (document.scrollingElement || document.documentElement).scrollHeight]"
 
 
 class PageSeen(Record, frozen=True, kw_only=True):
@@ -85,7 +77,7 @@ def outline_of(snapshot: str) -> str:
         if not in_view or found is None:
             continue
         kept = _MARK.sub("", marks)
-        used = found["role"] in _USED or "[cursor=pointer]" in marks
+        used = found["role"] in WORDS["used"] or "[cursor=pointer]" in marks
         kept = kept if used else re.sub(r" \[ref=\w+\]", "", kept)
         said = line[: found.end() - len(marks)] + kept + line[found.end() :]
         if not used and re.fullmatch(r" *- [a-z]+(?: \[[^\]]*\])*:?", said):
@@ -104,7 +96,7 @@ async def look(page: Page, evidence: EvidenceFolder) -> PageSeen:
             url, snapshot = page.url[:MAX_URL_CHARS], ""
             if url != "about:blank":
                 snapshot = await page.aria_snapshot(mode="ai", boxes=True)
-            top, high, whole = (int(one) for one in await page.evaluate(_PLACE))
+            top, high, whole = (int(one) for one in await page.evaluate(_SCRIPT % "place"))
             title = one_line(await page.title(), 200)
             png = await page.screenshot(type="png", scale="css", animations="disabled", caret="hide")
     except (Mistake, ValueError, TypeError) as error:
@@ -170,22 +162,8 @@ def read_reply(text: str) -> BrowserAction:
 
 # --- the element that is meant, and what must not be done to it -------------------------------------------------------
 
-_PERSONAL = re.compile(
-    r"type=(password|email|tel|file|date|month)\b|autocomplete=.*\b(cc-[a-z-]+|(given-|family-|nick)?name|username"
-    r"|street-address|address-[a-z0-9-]+|postal-code|(current|new)-password|one-time-code|bday[a-z-]*|organization)\b"
-    r"|pass(word|wd|phrase)?\b|card[ _-]?(no|num)|\bcvv|\bcvc|\biban|\bssn\b|e-?mail|telephone|\bphone|street|\baddress"
-    r"|post[ _-]?code|\bzip\b|birth|first[ _-]?name|last[ _-]?name|surname|full[ _-]?name|user[ _-]?name",
-    re.IGNORECASE,
-)
-# A longer label is a sentence or a card, not a command.
-_COMMANDS = re.compile(
-    r"(?=.{1,40}$).*\b(add(ed)? to (my |your |the )?(cart|bag|basket|trolley)|buy( it)?( now| this)?$"
-    r"|buy with|check ?out|proceed to|place (my |your |the )?order|order (it )?now|pre-?order|pay( now| with|$)"
-    r"|purchase|subscribe|sign (up|in)|log ?in|register|create (an |your )?account|join (now|us)|donate"
-    r"|in den (warenkorb|einkaufswagen)|jetzt kaufen|zur kasse|bestellen|anmelden|registrieren"
-    r"|ajouter au panier|acheter|commander|se connecter|s'inscrire"
-    r"|(a[ñn]adir|agregar) al carrito|comprar|iniciar sesi[óo]n|reg[íi]str)",
-    re.IGNORECASE,
+_PERSONAL, _COMMANDS = (
+    re.compile("".join(WORDS[name].splitlines()), re.IGNORECASE) for name in ("personal", "commands")
 )
 
 
@@ -231,31 +209,6 @@ def why_not(action: BrowserAction, element: PageElement) -> str:
     return next((why for holds, why in rules if holds), "")
 
 
-_DETAIL = """(node) => {
-  const text = (said, most) => String(said || '').replace(/\\s+/g, ' ').trim().slice(0, most);
-  const marks = (one) => text(`type=${one.type || ''} autocomplete=${one.autocomplete || ''}`, 120)
-    + ` ${text(`${one.name || ''} ${one.id || ''}`, 120)}`;
-  const choice = node.matches('select');
-  const field = node.matches('textarea, [contenteditable=true], input:not([type=button], [type=submit], [type=image], '
-    + '[type=reset], [type=checkbox], [type=radio], [type=range], [type=color], [type=file])');
-  const form = node.form || node.closest('form');
-  const sends = form && node.matches('button:not([type=button]), textarea, input:not([type=button])');
-  const link = node.closest('a[href]');
-  const said = choice || field ? '' : node.innerText || node.value;
-  return {kind: choice ? 'choice' : field ? 'field' : '', tag: text(node.tagName, 20).toLowerCase(),
-    label: text(node.getAttribute('aria-label') || (node.labels && node.labels[0] && node.labels[0].innerText) || said
-      || node.placeholder || node.title || node.alt, 200),
-    marks: marks(node), form: sends && (field || !choice) ? [...form.elements].slice(0, 40).map(marks).join('\\n') : '',
-    scheme: link ? text(link.protocol, 30) : '', disabled: node.matches(':disabled, [aria-disabled=true]')};
-}"""
-_AT_POINT = """([x, y]) => {
-  const node = document.elementFromPoint(x, y);
-  const used = node
-    && node.closest('a, button, input, select, textarea, summary, label, [role], [onclick], [tabindex]');
-  return used || (node && getComputedStyle(node).cursor === 'pointer' ? node : null);
-}"""
-
-
 def reference_of(action: BrowserAction, outline: str) -> str:
     """The reference that an action names. Raises a Mistake where the outline has none like it."""
     reference = action.element.strip().removeprefix("[").removesuffix("]").removeprefix("ref=")
@@ -270,12 +223,12 @@ async def find(action: BrowserAction, page: Page, place: str | Point) -> PageEle
     try:
         async with _patience(page):
             if point is not None:
-                node = (await page.evaluate_handle(_AT_POINT, [point.x_px, point.y_px])).as_element()
+                node = (await page.evaluate_handle(_SCRIPT % "at", [point.x_px, point.y_px])).as_element()
             else:
                 node = await page.locator(f"aria-ref={place}").element_handle(timeout=ACT_MS)
             if node is None:
                 return PageElement(problem="where nothing can be clicked")
-            found = msgspec.convert(await node.evaluate(_DETAIL), type=PageElement, strict=False)
+            found = msgspec.convert(await node.evaluate(_SCRIPT % "detail"), type=PageElement, strict=False)
     except (Mistake, msgspec.ValidationError):
         return PageElement(problem="it is no longer there, or its page has meddled with it")
     if why := why_not(action, found):
@@ -297,9 +250,9 @@ async def act(action: BrowserAction, tab: BrowserTab, element: PageElement) -> s
     else:
         said = [await _do(action, tab, element)]
         # A window that an action opened is closed by the browser; its page is opened in the one window there is.
-        popups, tab.popups = tab.popups, []
-        if popups:
-            said.append(await open_address(tab, popups[-1]))
+        popup, tab.popup = tab.popup, ""
+        if popup:
+            said.append(await open_address(tab, popup))
         if page.url.startswith("chrome-error:"):
             refused = [one.message for one in tab.proxy.refusals[refusals:]] or ["nothing came"]
             said.append(f"what this led to can't be opened: {refused[-1][:200]}")

@@ -14,8 +14,6 @@ A new agent is one file beside this one, or one of the user's, named as ``FILE.p
 from __future__ import annotations
 
 import hashlib
-import importlib
-import pkgutil
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
@@ -28,6 +26,7 @@ from grounding.benchmarks.calls import json_values
 from grounding.cards import ChatCard
 from grounding.cards.functions import is_function, loaded_function
 from grounding.errors import UserError
+from grounding.grounders.base import Offline
 from grounding.llm.budget import Budget
 from grounding.records import Failure
 from grounding.run.display import Progress
@@ -45,7 +44,7 @@ MAX_PRODUCTS, MAX_TRACE_STEPS, MAX_CITED_URLS = 10, 400, 50
 MAX_URL_CHARS, MAX_TEXT_CHARS, MAX_RAW_CHARS, MAX_SAID_CHARS = 2_048, 2_000, 20_000, 200_000
 
 
-class CurationAgent(ABC):
+class CurationAgent(Offline, ABC):
     """Looks for products that fit a user; what stands here is that of an agent without a model.
 
     ``name`` is for tables. ``identity`` is canonical text of everything that can change an answer: the agent and its
@@ -64,12 +63,6 @@ class CurationAgent(ABC):
         Raises BudgetReached where the run's cost limit leaves no room, and a UserError about what is wrong for every
         task.
         """
-
-    async def check(self) -> None:  # noqa: B027
-        """Raise a UserError when no answer can come."""
-
-    async def aclose(self) -> None:  # noqa: B027
-        """Let go of connections and workers."""
 
 
 class Browses(CurationAgent):
@@ -94,11 +87,6 @@ class AsksFirst(CurationAgent):
         """Raise a NotSent with the first request about a task, which asks nobody."""
 
 
-def curation_key(identity: str, view: ShopperView, web: str = "") -> str:
-    """32 hex digits of everything that can change a curation; ``web``: the content of own shops, "" of the open web."""
-    return hashlib.sha256(msgspec.json.encode(("curate", identity, view, web))).hexdigest()[:32]
-
-
 def made(view: ShopperView, key: str, **found: Any) -> Curation:
     """A task's Curation within bounds: with a failure there are no products, and no text is longer than is kept."""
     whole = Curation(step_id=view.task_id, key=key, **found)
@@ -119,8 +107,6 @@ def _cut(record: Any) -> Any:
             cut[name] = value[: MAX_URL_CHARS if name == "url" else MAX_TEXT_CHARS]
         elif isinstance(value, tuple):
             cut[name] = tuple(url[:MAX_URL_CHARS] for url in value[:MAX_CITED_URLS])
-        elif isinstance(value, float):
-            cut[name] = round(value, 3)
     return msgspec.structs.replace(record, **cut)
 
 
@@ -230,7 +216,6 @@ class CurationAgentEntry(NamedTuple):
     make: Make
     needs: Literal["nothing", "model", "curations"] = "nothing"
     listed: str = "planners"
-    browses: bool = False
 
 
 _AGENTS: dict[str, CurationAgentEntry] = {}
@@ -249,9 +234,8 @@ def agent(name: str, what: str, **more: Any) -> Callable[[Make], Make]:
 @cache
 def registered() -> Mapping[str, CurationAgentEntry]:
     """All agents by their names, those without a model first."""
-    folder = __name__.rpartition(".")[0]
-    for module in pkgutil.iter_modules(importlib.import_module(folder).__path__):
-        importlib.import_module(f"{folder}.{module.name}")
+    from . import browsing, recorded, search, site_search  # noqa: F401
+
     kinds = ("nothing", "model", "curations")
     return dict(sorted(_AGENTS.items(), key=lambda one: (kinds.index(one[1].needs), one[0])))
 

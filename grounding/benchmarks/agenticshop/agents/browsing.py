@@ -8,7 +8,6 @@ import io
 import tempfile
 import time
 from collections import Counter
-from functools import cache
 from typing import Any
 
 from grounding.benchmarks.asking import Opened, open_model
@@ -31,7 +30,7 @@ from . import acting
 from .acting import BrowserAction, Mistake, PageElement, PageSeen, first_line, open_address, quoted
 from .base import MAX_RAW_CHARS, MAX_URL_CHARS, AsksFirst, Browses, CurationServices, agent, made, products_of
 
-VERSION = 5  # Goes up with every change of the loop that can change an answer.
+VERSION = 6  # Goes up with every change of the loop that can change an answer.
 # Where a task begins that names no shops: a search engine that needs no script and asks for no consent.
 START_URL = "https://duckduckgo.com/"
 MAX_CONCURRENCY, MAX_STEPS, MAX_SECONDS = 4, 30, 600.0
@@ -72,11 +71,6 @@ class BrowsingPrompts(Wording, frozen=True, kw_only=True, forbid_unknown_fields=
         return "\n".join(fill(self.line, name=name, value=value) for name, value in known)
 
 
-@cache
-def browsing_prompts() -> BrowsingPrompts:
-    return read_wording("agenticshop", "browsing", BrowsingPrompts)
-
-
 class BrowsingAgent(Browses, AsksFirst):
     """Shops in a browser by the answers of one chat model, which has to take pictures. ``grounder`` finds elements that
     the model describes in words; None where the model names references.
@@ -86,6 +80,7 @@ class BrowsingAgent(Browses, AsksFirst):
         self, opened: Opened, max_steps: int = MAX_STEPS, max_seconds: float = MAX_SECONDS, grounder: Any = None
     ) -> None:
         self.opened, self.card = opened, opened.card
+        self.prompts = read_wording("agenticshop", "browsing", BrowsingPrompts)
         self.grounder: Grounder | None = grounder
         self._asked = [opened.model] if grounder is None else [opened.model, grounder]
         self.most_requests = self.max_steps = max_steps
@@ -96,7 +91,7 @@ class BrowsingAgent(Browses, AsksFirst):
             self.uncounted = f"its grounder {grounder.name} is asked for every click and every text: not counted"
         self.max_concurrency = max(1, min(MAX_CONCURRENCY, opened.model.max_concurrency))
         self.identity = (
-            f"browsing:{VERSION}|{opened.model.identity}|{browsing_prompts().label}|max_steps={max_steps} "
+            f"browsing:{VERSION}|{opened.model.identity}|{self.prompts.label}|max_steps={max_steps} "
             f"max_seconds={max_seconds}|acting:{acting.VERSION}|{START_URL}{finder}"
         )
 
@@ -111,9 +106,7 @@ class BrowsingAgent(Browses, AsksFirst):
             await BrowsingTask(self, view).ask(PageSeen(url=START_URL, picture=picture))
 
     async def curate(self, view: ShopperView, key: str) -> Curation:
-        task = BrowsingTask(self, view)
-        await task.run()
-        return task.curation(key)
+        return await BrowsingTask(self, view).run(key)
 
     async def check(self) -> None:
         for one in self._asked:
@@ -129,7 +122,7 @@ class BrowsingTask:
 
     def __init__(self, agent: BrowsingAgent, view: ShopperView) -> None:
         self.calls: list[Call] = []
-        self._agent, self._view, self._prompts = agent, view, browsing_prompts()
+        self._agent, self._view, self._prompts = agent, view, agent.prompts
         self._began = time.monotonic()
         self._repeats: Counter[tuple[str, ...]] = Counter()
         self._trace: list[TraceStep] = []
@@ -137,11 +130,7 @@ class BrowsingTask:
         self._requests = self._steps = self._invalid = 0
         self._found: dict[str, Any] = {"ended": ""}
 
-    def curation(self, key: str) -> Curation:
-        about = {"trace": tuple(self._trace), "requests": self._requests, "call": together(self.calls)}
-        return made(self._view, key, **about, **self._found, seconds=time.monotonic() - self._began)
-
-    async def run(self) -> None:
+    async def run(self, key: str) -> Curation:
         """Work on the task until something ends it. A browser that is lost is started anew, a few times."""
         from playwright.async_api import Error
 
@@ -153,23 +142,24 @@ class BrowsingTask:
                     sites = self._view.sites
                     home = START_URL if not sites else sites[0].home_url if len(sites) == 1 else ""
                     if url := next(reversed(self._pages), home):
-                        began = time.monotonic()
-                        self._note("start", began, url=url, observation=await open_address(tab, url))
+                        self._note("start", url, await open_address(tab, url))
                     while not self._found["ended"]:
                         await self._step(tab)
             except (PageLost, Error) as lost:
                 if self._found["ended"]:  # It went while it was being closed.
-                    return
+                    break
                 why = first_line(lost)
                 losses += 1
-                self._note("browser started anew", time.monotonic(), observation=f"the page crashed or hung: {why}")
+                self._note("browser started anew", observation=f"the page crashed or hung: {why}")
                 if losses > MAX_LOSSES:
                     # Another start of the run may do better.
                     self.end("browser-lost", f"the browser was lost {losses} times: {why}", kind="error")
+        about = {"trace": tuple(self._trace), "requests": self._requests, "call": together(self.calls)}
+        return made(self._view, key, **about, **self._found, seconds=time.monotonic() - self._began)
 
     async def _step(self, tab: BrowserTab) -> None:
-        agent, began = self._agent, time.monotonic()
-        if began - self._began >= agent.max_seconds:
+        agent = self._agent
+        if time.monotonic() - self._began >= agent.max_seconds:
             return self.end("time-limit", f"no products within {agent.max_seconds:g} s")
         if self._steps >= agent.max_steps:
             return self.end("step-limit", f"no products in {agent.max_steps} steps")
@@ -190,7 +180,7 @@ class BrowsingTask:
             action = acting.read_reply(outcome.text)
             element = await self._element(action, tab, seen)
         except Mistake as mistake:
-            self._note("answer that can't be used", began, seen.url, str(mistake), thought=raw)
+            self._note("answer that can't be used", seen.url, str(mistake), thought=raw)
             self._invalid += 1
             if self._invalid >= MAX_INVALID:
                 self.end("invalid-answers", f"{MAX_INVALID} answers in a row could not be used")
@@ -201,11 +191,11 @@ class BrowsingTask:
         done = action.told("" if element.node is None else str(element))
         about = {"thought": " ".join(action.thought.split()), "screenshot": seen.picture.file, "kind": action.kind}
         try:
-            self._note(done, began, seen.url, await acting.act(action, tab, element), **about)
+            self._note(done, seen.url, await acting.act(action, tab, element), **about)
         except PageLost as lost:
             # It is not gone back to: what it did once it would do again.
             self._pages.pop(tab.page.url[:MAX_URL_CHARS], None)
-            self._note(done, began, seen.url, f"the page is lost: {lost}", **about)
+            self._note(done, seen.url, f"the page is lost: {lost}", **about)
             raise
         state = (seen.url, seen.place, seen.outline, done)
         self._repeats[state] += 1
@@ -220,10 +210,7 @@ class BrowsingTask:
             return PageElement()
         if grounder is None:
             reference = acting.reference_of(action, seen.outline)
-            found = await acting.find(action, tab.page, reference)
-            if found.problem:
-                raise Mistake(f"{reference}: {found.problem}")
-            return found
+            return await acting.find(action, tab.page, reference)
         step_id = f"{self._view.task_id}/{self._steps}"
         shot = screenshot_of(seen.picture, self._agent.evidence)
         said = await grounder.ground(Query(step_id=step_id, key="", screenshot=shot, instruction=action.element))
@@ -272,9 +259,8 @@ class BrowsingTask:
             last=prompts.last_step if self._steps >= self._agent.max_steps else "",
         ).rstrip()
 
-    def _note(self, action: str, began: float, url: str = "", observation: str = "", **more: Any) -> None:
-        told: dict[str, Any] = {"observation": observation, "seconds": time.monotonic() - began, "kind": "other"} | more
-        self._trace.append(TraceStep(action=action, url=url, **told))
+    def _note(self, action: str, url: str = "", observation: str = "", **more: Any) -> None:
+        self._trace.append(TraceStep(action=action, url=url, observation=observation, **{"kind": "other"} | more))
 
     def end(self, ending: str, why: str, kind: FailureKind = "unparsed") -> None:
         self._found |= {"ended": ending, "failure": Failure(kind=kind, message=why)}
@@ -282,9 +268,8 @@ class BrowsingTask:
 
 @agent(
     "browsing",
-    "a chat model that sees screenshots and outlines of pages, and clicks, types and scrolls",
+    "a chat model that sees screenshots and outlines of pages in Chromium, and clicks, types and scrolls",
     needs="model",
-    browses=True,
 )
 def _browsing(given: CurationServices) -> BrowsingAgent:
     options = given.options

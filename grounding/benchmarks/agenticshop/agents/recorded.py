@@ -10,7 +10,6 @@ there, or the id below a folder that is named after the scenario. JSON that was 
 import hashlib
 import re
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,7 +20,7 @@ from grounding.errors import UserError
 from grounding.records import Failure
 from grounding.run.journal import scan
 
-from ..records import ROWS, Curation, Scenario, ShopperView, TraceStep, files_in, scenario_named
+from ..records import ROWS, SCENARIO_NAMES, Curation, Scenario, ShopperView, TraceStep, files_in
 from ..release import read_bytes, read_search_answers
 from .base import CurationAgent, CurationServices, agent, at, decoded, each, made, named_products, text
 
@@ -60,7 +59,7 @@ def open_recorded(path: Path) -> RecordedAgent:
     if path.suffix == ".jsonl":
         answers, files = _earlier_run(path), [path]
     elif path.is_dir() or path.suffix == ".json":
-        named = {row.file("search_output"): row.scenario for row in ROWS}
+        named = {row.file("search_output"): row.scenario for row in ROWS.values()}
         several = files_in(path, "search_output") if path.is_dir() else {named.get(path.name): path}
         if not several:
             raise UserError(f"{path}: no *_search_output.json in it; give the folder of one model")
@@ -81,18 +80,12 @@ def _earlier_run(path: Path) -> dict[Owner, Answer]:
     answers: dict[Owner, Answer] = {}
     for one in scan(path, Curation):  # The last answer of a task counts.
         scenario, _, user = one.step_id.partition("/")
-        if (known := _scenario(scenario)) is None:
+        if (known := SCENARIO_NAMES.get(scenario.casefold())) is None:
             raise UserError(f"--curations {path}: {one.step_id!r} is no task of users with needs (SCENARIO/USER)")
         answer = answers[known, user] = msgspec.structs.asdict(one)
         answer["trace"] = tuple(msgspec.structs.replace(step, screenshot="") for step in one.trace)
         del answer["step_id"], answer["key"], answer["call"]
     return answers
-
-
-def _scenario(name: str) -> Scenario | None:
-    with suppress(UserError):
-        return scenario_named(name)
-    return None
 
 
 # --- logs -------------------------------------------------------------------------------------------------------------
@@ -148,7 +141,8 @@ def _tasks(root: Path, program: Program) -> dict[Owner, dict[str, Path]]:
         task: str = next(filter(None, match.groups()))
         left, _, right = task.partition("__")
         named = [left] if right else reversed(place.parts[:-1])
-        scenario: Scenario | None = next(filter(None, map(_scenario, named)), None)
+        known = (SCENARIO_NAMES.get(one.casefold()) for one in named)
+        scenario: Scenario | None = next(filter(None, known), None)
         owner: Owner = (scenario, right if right and scenario else task)
         if (other := found.setdefault(owner, {}).setdefault(file.name, file)) != file:
             raise UserError(f"--curations {root}: two logs of {owner[1]!r}: {other} and {file}; take one out")

@@ -53,6 +53,7 @@ class CurationPrompts(Wording, frozen=True, kw_only=True, forbid_unknown_fields=
     in_words: str
     schema_name: str
     schema: dict[str, Any]
+    inlined: dict[str, Any]
 
 
 @cache
@@ -102,7 +103,7 @@ def _perplexity(card: SearchCard, prompt: str, form: CurationPrompts | None) -> 
     tools = [{"type": "web_search", **card.tool}]
     asked = {"model": card.model, "input": prompt, "tools": tools, **card.parameters}
     if form:
-        named = {"name": form.schema_name, "schema": inlined(form.schema)}
+        named = {"name": form.schema_name, "schema": form.inlined}
         asked["response_format"] = {"type": "json_schema", "json_schema": named}
     return asked
 
@@ -111,7 +112,7 @@ def _anthropic(card: SearchCard, prompt: str, form: CurationPrompts | None) -> d
     said = [{"role": "user", "content": prompt}]
     asked = {"model": card.model, "messages": said, "tools": [card.tool], **card.parameters}
     if form:
-        asked["output_config"] = {"format": {"type": "json_schema", "schema": inlined(form.schema)}}
+        asked["output_config"] = {"format": {"type": "json_schema", "schema": form.inlined}}
     return asked
 
 
@@ -119,22 +120,9 @@ def _gemini(card: SearchCard, prompt: str, form: CurationPrompts | None) -> dict
     contents = [{"role": "user", "parts": [{"text": prompt}]}]
     settings: dict[str, Any] = dict(card.parameters)
     if form:
-        settings |= {"responseMimeType": "application/json", "responseJsonSchema": inlined(form.schema)}
+        settings |= {"responseMimeType": "application/json", "responseJsonSchema": form.inlined}
     asked = {"contents": contents, "tools": [{"google_search": card.tool}], "generationConfig": settings}
     return {name: value for name, value in asked.items() if value}
-
-
-def inlined(schema: dict[str, Any]) -> Any:
-    """The same schema with its definitions where they are used, for vendors that are not known to follow references."""
-    definitions = schema.get("$defs", {})
-
-    def put(part: Any) -> Any:
-        if isinstance(part, dict):
-            found = definitions.get(str(part.get("$ref", "")).removeprefix("#/$defs/"))
-            return put(found) if found else {key: put(value) for key, value in part.items() if key != "$defs"}
-        return [put(one) for one in part] if isinstance(part, list) else part
-
-    return put(schema)
 
 
 class Vendor(NamedTuple):
@@ -247,19 +235,16 @@ class SearchAgent(AsksFirst):
         # Which models are served costs nothing to ask; a card can say that it can't be asked.
         self.check, self.aclose = client.check, client.aclose  # type: ignore[method-assign]
 
-    def _text(self, view: ShopperView) -> str:
-        return request_text(view, in_words=self._interface.form is None)
-
     async def first(self, view: ShopperView) -> None:
         """Raise the request about a need; what the vendor's search adds to it is not in its tokens."""
-        prompt = self._text(view)
+        prompt = request_text(view, in_words=self._interface.form is None)
         message = Message(role="user", parts=(TextPart(text=prompt),))
         tokens = request_tokens(self.card, (message,), NO_PICTURES, self.card.parameters)
         raise NotSent(ChatRequest(content=self._interface.request(prompt), tokens=tokens))
 
     async def curate(self, view: ShopperView, key: str) -> Curation:
         started, answers, calls = time.monotonic(), list[SearchAnswer](), list[Call]()
-        failure = await self._ask(self._text(view), answers, calls)
+        failure = await self._ask(request_text(view, in_words=self._interface.form is None), answers, calls)
         said = "".join(answer.text for answer in answers)
         found = failure or _read(answers[-1], said)
         return made(

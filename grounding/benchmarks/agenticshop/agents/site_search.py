@@ -11,9 +11,8 @@ import re
 import time
 from collections import Counter
 from collections.abc import Collection, Mapping
-from contextlib import AsyncExitStack, suppress
+from contextlib import suppress
 from itertools import chain, zip_longest
-from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin
 
@@ -28,7 +27,7 @@ from ..records import Curated, Curation, Extraction, ProductFacts, ShopperView, 
 from ..scores import spending_limits, words
 from ..web.guard import PageLost, PageTrouble, within
 from ..web.render import BrowserTab
-from .acting import first_line
+from .acting import WORDS, first_line
 from .base import Browses, CurationServices, agent, made
 
 VERSION = 7
@@ -39,8 +38,7 @@ PICTURES = [f"*.{ending}*" for ending in ("svg", "png", "jpg", "jpeg", "webp", "
 
 # --- words ------------------------------------------------------------------------------------------------------------
 
-# Words that say nothing about a product, or stand in every profile.
-FILLERS = frozenset(words(Path(__file__).with_name("fillers.txt").read_text(encoding="utf-8")))
+FILLERS = frozenset(words(WORDS["fillers"]))
 # Capitalised words within a sentence are taken for the name of a maker.
 _MAKER = re.compile(r"(?:(?<=[a-z,] )|(?<=\bA ))[A-Z][\w'\u2019]+(?: (?:& )?[A-Z][\w'\u2019]+)*")
 _CLAUSE = re.compile(r"(?<=[.!?;])\s+|(?=, (?!so )| because )")
@@ -239,17 +237,10 @@ class SiteSearchAgent(Browses):
     async def _search(self, view: ShopperView, trace: list[TraceStep]) -> dict[str, str]:
         """The cards that all shops have for the first query, then for the next."""
         brought: list[list[dict[str, str]]] = []
-        tab: BrowserTab | None = None
-        async with AsyncExitStack() as stack:
-            for site in view.sites[:MAX_SITES]:
-                if tab is None:
-                    tab = await stack.enter_async_context(self.web.session())
-                    await tab.session.send("Network.setBlockedURLs", {"urls": PICTURES})
-                of_shop, hangs = await _search_shop(tab, site.home_url, view, trace)
-                brought.append(of_shop)
-                if hangs:
-                    await stack.aclose()
-                    tab = None
+        for site in view.sites[:MAX_SITES]:
+            async with self.web.session() as tab:
+                await tab.session.send("Network.setBlockedURLs", {"urls": PICTURES})
+                brought.append(await _search_shop(tab, site.home_url, view, trace))
         found: dict[str, str] = {}
         for cards in chain.from_iterable(zip_longest(*brought, fillvalue={})):
             found |= {url: card for url, card in cards.items() if url not in found}
@@ -260,50 +251,42 @@ class SiteSearchAgent(Browses):
             page = await self.web.render(url, self.evidence)
             return page.final_url or url, await self.extractor.extract(page, self.evidence)
 
-        began, found = time.monotonic(), dict[str, ProductFacts]()
+        found = dict[str, ProductFacts]()
         for url, said in await asyncio.gather(*map(read, urls[:MAX_PAGES])):
             if (facts := said.facts) is None:
                 why = said.failure.message if said.failure else f"{said.page_class}, {said.class_reason}"
-                trace.append(_step("open page", began, url, f"no page of a product: {why}"))
+                trace.append(_step("open page", url, f"no page of a product: {why}"))
             else:
                 found.setdefault(url, facts)
                 told = f"{facts.title}, {money_text(facts.price)}, {facts.availability}"
-                trace.append(_step("look at product", began, url, told, kind="alternative_evaluation"))
+                trace.append(_step("look at product", url, told, kind="alternative_evaluation"))
         return found
 
 
-async def _search_shop(
-    tab: BrowserTab, home: str, view: ShopperView, trace: list[TraceStep]
-) -> tuple[list[dict[str, str]], bool]:
-    """The cards that a shop has for each query, and whether it hangs; who asks for something stops at the first."""
-    brought, hangs, began, action = list[dict[str, str]](), False, time.monotonic(), "open shop"
+async def _search_shop(tab: BrowserTab, home: str, view: ShopperView, trace: list[TraceStep]) -> list[dict[str, str]]:
+    """The cards that a shop has for each query; who asks for something stops at the first that has any."""
+    brought, action = list[dict[str, str]](), "open shop"
     try:
         async with within(SHOP_S, "the shop was not searched"):
             if ((status := await tab.visit(home)) or 200) >= 400:
                 raise PageTrouble("not-a-page", f"the server answers with status {status}")
             for query in queries_of(view):
-                began, action = time.monotonic(), f'search "{query}"'
+                action = f'search "{query}"'
                 cards = await search_page(tab, query)
                 said = f"{len(cards)} products were found" if cards else "nothing was found"
-                trace.append(_step(action, began, tab.page.url, said, cited_urls=tuple(cards)))
+                trace.append(_step(action, tab.page.url, said, cited_urls=tuple(cards)))
                 brought.append(cards)
                 if cards and not explores(view):
                     break
     except PageTrouble as trouble:
-        trace.append(_step(action, began, home, trouble.failure.message))
-        hangs = trouble.trouble == "too-slow"
-    return brought, hangs
+        trace.append(_step(action, home, trouble.failure.message))
+    return brought
 
 
-def _step(action: str, began: float, url: str, said: str, **more: Any) -> TraceStep:
-    told: dict[str, Any] = {"kind": "information_seeking", "seconds": time.monotonic() - began} | more
-    return TraceStep(action=action, url=url, observation=said, **told)
+def _step(action: str, url: str, said: str, **more: Any) -> TraceStep:
+    return TraceStep(action=action, url=url, observation=said, **{"kind": "information_seeking"} | more)
 
 
-@agent(
-    "site-search",
-    "types into each shop's own search box and reads what comes: the offline default, no model",
-    browses=True,
-)
+@agent("site-search", "the offline default: types into each shop's own search box, in Chromium, and reads what comes")
 def _site_search(given: CurationServices) -> SiteSearchAgent:
     return SiteSearchAgent(max_concurrency=given.pages)

@@ -33,13 +33,17 @@ NOT_FOUND = "not in the page's text or data: "
 
 
 class ExtractionPrompts(Wording, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The release's wording has no words for pictures and the form, but the schema of its reply, as JSON text."""
+
     system: str
     head: str
     text: str
     metadata: str
-    pictures: str
+    pictures: str = ""
     task: str
-    output: str
+    output: str = ""
+    schema_name: str = ""
+    schema: str = ""
 
 
 def question(prompts: ExtractionPrompts, page: RenderedPage, *, pictures: int) -> str:

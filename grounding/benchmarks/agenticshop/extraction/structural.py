@@ -16,10 +16,9 @@ from urllib.parse import urlsplit
 import msgspec
 
 from grounding.errors import UserError
+from grounding.grounders.base import Answerer, Offline
 from grounding.records import Failure
-from grounding.run.benchmark import nothing
 
-from ..asking import StageModel
 from ..records import (
     Attribute,
     Availability,
@@ -66,7 +65,7 @@ _NAMED_LINE = re.compile(
 )
 
 
-class Extractor(StageModel, Protocol):
+class Extractor(Answerer, Protocol):
     async def extract(self, page: RenderedPage, evidence: EvidenceFolder) -> Extraction:
         """What the page says, or a failure; whose it is, and the page itself, is put in by the stage.
 
@@ -74,11 +73,10 @@ class Extractor(StageModel, Protocol):
         """
 
 
-class StructuralExtractor:
+class StructuralExtractor(Offline):
     name = "structural"
     max_concurrency = 2
     identity = f"structural:{VERSION}"
-    check = aclose = staticmethod(nothing)
 
     async def extract(self, page: RenderedPage, evidence: EvidenceFolder) -> Extraction:
         try:

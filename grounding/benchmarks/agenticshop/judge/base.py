@@ -5,7 +5,6 @@ A judge sees the checklist and the stored evidence of one product, and never lea
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,10 +12,10 @@ from typing import NamedTuple, Protocol
 
 import msgspec
 
+from grounding.grounders.base import Answerer, Offline
 from grounding.records import Failure, Record
-from grounding.run.benchmark import nothing
 
-from ..asking import StageModel, money_text
+from ..asking import money_text
 from ..records import ChecklistItem, Condition, Extraction, ItemVerdict, Judgement, ProductFacts, VerdictFlag, digest
 from ..scores import UNDECIDED, spending_limits, words
 from ..web.evidence import EvidenceFolder
@@ -29,7 +28,7 @@ class JudgedProduct(Record, frozen=True, kw_only=True, omit_defaults=False):
     extraction: Extraction
 
 
-class ProductJudge(StageModel, Protocol):
+class ProductJudge(Answerer, Protocol):
     """Says of each item of a checklist whether a product satisfies it; ``condition`` is what it is shown."""
 
     condition: Condition
@@ -95,7 +94,7 @@ def majority(judgements: Sequence[Judgement], checklist: Sequence[ChecklistItem]
     standing = [one for one in judgements if one.failure is None]
     return Judgement(
         step_id=judgement_id(judgements[0].product, MAJORITY),
-        key=hashlib.sha256(msgspec.json.encode([(one.judge, one.key) for one in judgements])).hexdigest()[:32],
+        key=digest([(one.judge, one.key) for one in judgements]),
         judge=MAJORITY,
         verdicts=tuple(_verdict(item, standing) for item in checklist),
         failure=None if standing else failures[0],
@@ -120,12 +119,10 @@ def _verdict(item: ChecklistItem, judgements: Sequence[Judgement]) -> ItemVerdic
 REFERENCE = "reference"
 
 
-class ReferenceJudge:
+class ReferenceJudge(Offline):
     name = REFERENCE
     condition: Condition = "full"
-    max_concurrency = 8
     identity = "judge reference 2"
-    check = aclose = staticmethod(nothing)
 
     async def judge(self, subject: JudgedProduct, evidence: EvidenceFolder, key: str) -> Judgement:  # noqa: ARG002
         extraction = subject.extraction

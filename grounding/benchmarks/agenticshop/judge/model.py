@@ -21,6 +21,7 @@ from grounding.llm.wire import ImagePart, Message, TextPart
 from grounding.records import Box, Failure
 
 from ..asking import (
+    OFFICIAL,
     ask,
     bounded,
     fact_lines,
@@ -65,6 +66,12 @@ def judge_prompt(name: str | None = None) -> ProductJudgePrompt:
     if prompt.style == "evidence" and not all((prompt.no_info, prompt.url_only, prompt.picture, prompt.all)):
         raise UserError(f"{name}: a wording of the style evidence needs no_info, url_only, picture and all")
     return prompt
+
+
+def reply_form(prompt: Any) -> dict[str, Any]:
+    """What the release's wordings send along: the form of the reply."""
+    schema = msgspec.Raw(prompt.schema.strip().encode())
+    return {"type": "json_schema", "strict": True, "name": prompt.schema_name, "schema": schema}
 
 
 class ShownEvidence(NamedTuple):
@@ -220,29 +227,24 @@ def is_quoted(quote: str, evidence: Iterable[str]) -> bool:
 class ModelJudge:
     """A chat model that holds products against checklists.
 
-    ``condition`` is what it is shown (paper, table 3), ``prompt`` the name or path of a wording, ``form`` what the
-    release's wording is sent with. Raises a UserError where there is no such wording, or it can't be asked this way.
+    ``condition`` is what it is shown (paper, table 3), ``prompt`` the name or path of a wording. ``released``: it is
+    asked as the release asks, of any link, and may search the web. Raises a UserError where there is no such wording,
+    or it can't be asked this way.
     """
 
     def __init__(
-        self,
-        opened: Opened,
-        *,
-        condition: Condition = "full",
-        prompt: str | None = None,
-        name: str = "",
-        form: dict[str, Any] | None = None,
+        self, opened: Opened, *, condition: Condition = "full", prompt: str | None = None, released: bool = False
     ) -> None:
-        self._opened, self.card, self._prompt = opened, opened.card, judge_prompt(prompt)
+        self._opened, self.card, self._prompt = opened, opened.card, judge_prompt(OFFICIAL if released else prompt)
         if self._prompt.style == "official" and condition != "full":
             shows = f"the wording {self._prompt.name} shows all that was extracted"
             raise UserError(f"{shows}: @{condition} needs evidence")
         self.condition: Condition = condition
-        self.name = name or (opened.card.name if condition == "full" else f"{opened.card.name}@{condition}")
+        how = OFFICIAL if released else condition
+        self.name = opened.card.name if how == "full" else f"{opened.card.name}@{how}"
         shown = f"{condition} pictures.{MAX_PICTURES} reading.{VERSION}"
         self.identity = f"judge model {self._prompt.label} {shown} {opened.model.identity}"
-        self.searches = form is not None
-        self._tools = () if form is None else (form,)
+        self.searches, self._tools = released, (reply_form(self._prompt),) if released else ()
         self.max_concurrency = opened.model.max_concurrency
         self.check, self.aclose = opened.model.check, opened.model.aclose
 

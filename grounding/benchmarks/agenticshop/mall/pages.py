@@ -31,7 +31,6 @@ except ImportError as problem:
 
 MAX_FORM_BYTES = 16_000
 MAX_PICTURE_BYTES = 1_000_000
-MAX_QUERY_WORDS = 40
 REVIEWS_AT_ONCE = 3
 _SMALL_WORDS = "a an and for from i in is it like looking me my need of on or searching some that the to want with"
 _SMALL = frozenset(_SMALL_WORDS.split())
@@ -41,7 +40,7 @@ _PLACES = {"hidden": "human.html", "missing": "missing.html", "listing": "bundle
 
 def find(goods: Sequence[Goods], query: str) -> list[Goods]:
     """The products that have any word of the query, those first that have most of its words."""
-    asked = list(dict.fromkeys(word for word in words(query) if word not in _SMALL))[:MAX_QUERY_WORDS]
+    asked = list(dict.fromkeys(word for word in words(query) if word not in _SMALL))
     ranked = []
     for one in goods:
         title, maker = set(words(one.title)), set(words(f"{one.brand} {one.category}"))
@@ -220,14 +219,12 @@ async def open_mall(folder: Path, port: int = 0) -> AsyncIterator[dict[str, tupl
         name, _, domain = request.host.partition(":")[0].lower().partition(".")
         if domain not in (DOMAIN, "localhost") or name not in pages:
             return web.Response(status=421, text="No shop has this name.\n")
-        if request.method not in ("GET", "HEAD", "POST"):
-            return web.Response(status=405)
         posted = await request.post()
         form = {key: value for key in posted if isinstance(value := posted[key], str)}
         return pages[name].reply(request.method, request.path, request.query, form)
 
     application = web.Application(client_max_size=MAX_FORM_BYTES)
-    application.router.add_route("*", "/{path:.*}", answer)
+    application.add_routes([web.get("/{path:.*}", answer), web.post("/{path:.*}", answer)])
     runner = web.AppRunner(application, access_log=None)
     await runner.setup()
     try:

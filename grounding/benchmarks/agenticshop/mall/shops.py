@@ -102,10 +102,6 @@ class Shop(Record, frozen=True, kw_only=True):
         if unknown := named - {"", *(one.slug for one in self.goods)}:
             raise ValueError(f"there are no goods {', '.join(sorted(unknown))}")
 
-    @property
-    def home_url(self) -> str:
-        return self.address("/")
-
     def address(self, path: str) -> str:
         return f"http://{self.name}.{DOMAIN}{path}"
 

@@ -31,9 +31,9 @@ _TRIES = 2
 class WebBrowser:
     """A browser that is started when it is needed, and once more when it has died.
 
-    ``parallel`` is how many pages may be rendered at a time, and how many sessions may be open beside. ``profile`` is a
-    file of cookies and local storage that every page starts with, as Playwright saves it. ``shops`` is the folder of a
-    data set with shops of its own: they are served beside the browser, which then reaches nothing else.
+    ``parallel`` is how many pages may be rendered at a time; who opens sessions bounds them. ``profile`` is a file of
+    cookies and local storage that every page starts with, as Playwright saves it. ``shops`` is the folder of a data set
+    with shops of its own: they are served beside the browser, which then reaches nothing else.
     """
 
     def __init__(
@@ -47,8 +47,7 @@ class WebBrowser:
     ) -> None:
         self.policy = policy
         self._resolve, self._profile, self._shops = resolve, profile, shops
-        # An agent that has a session may have a page rendered: they don't wait for each other.
-        self._pages, self._sessions = asyncio.Semaphore(parallel), asyncio.Semaphore(parallel)
+        self._pages = asyncio.Semaphore(parallel)
         self._starting = asyncio.Lock()
         self._running: Browser | None = None
         self._stack = AsyncExitStack()
@@ -102,7 +101,7 @@ class WebBrowser:
     @asynccontextmanager
     async def session(self) -> AsyncIterator[BrowserTab]:
         """A fresh tab for an agent to look around in: the same guard, and the same rules for each address it visits."""
-        async with self._sessions, self._tab(await self.start(), self.policy.max_session_bytes) as tab:
+        async with self._tab(await self.start(), self.policy.max_session_bytes) as tab:
             yield tab
 
     @asynccontextmanager

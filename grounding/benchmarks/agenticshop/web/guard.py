@@ -136,21 +136,14 @@ def refused_address(text: str) -> str:
     return "" if public else f"{text} is not a public address"
 
 
-def source_address(address: str) -> str:
-    """From which address of this machine one is reached, "" where there is no way to it; nothing is sent."""
-    with (
-        suppress(OSError),
-        socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_DGRAM) as probe,
-    ):
-        probe.connect((address, 9))
-        return str(probe.getsockname()[0])
-    return ""
-
-
 def is_near(address: str) -> bool:
     """Whether a public address is this machine's own, which no firewall keeps from itself, or in its IPv6 network."""
-    source, shift = source_address(address), 64 if ":" in address else 0
-    return bool(source) and int(ipaddress.ip_address(source)) >> shift == int(ipaddress.ip_address(address)) >> shift
+    family, shift = (socket.AF_INET6, 64) if ":" in address else (socket.AF_INET, 0)
+    with suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as probe:
+        probe.connect((address, 9))  # Nothing is sent; without a way to it there is an error.
+        source = ipaddress.ip_address(probe.getsockname()[0])
+        return int(source) >> shift == int(ipaddress.ip_address(address)) >> shift
+    return False
 
 
 def refused_host(host: str, policy: WebPolicy) -> str:
@@ -318,7 +311,13 @@ class PageProxy:
         try:
             async with asyncio.timeout(self._policy.idle_s):
                 host, port = await _asked(reader, writer)
-            upstream_reader, upstream = await self._connect(host, port)
+            if host in _ERRANDS:
+                raise PageTrouble("refused", f"{host} is where the browser goes for itself")
+            self.connections += 1
+            if self.connections > self._policy.max_connections:
+                raise PageTrouble("refused", f"more than {self._policy.max_connections} connections for one page")
+            self._check_size()
+            upstream_reader, upstream = await self._guard.connect(host, port)
             writer.write(_reply(_DONE))
             async with asyncio.timeout(self._policy.idle_s) as patience:
 
@@ -348,15 +347,6 @@ class PageProxy:
             writer.close()
             if upstream is not None:
                 upstream.transport.abort()
-
-    async def _connect(self, host: str, port: int) -> tuple[StreamReader, StreamWriter]:
-        if host in _ERRANDS:
-            raise PageTrouble("refused", f"{host} is where the browser goes for itself")
-        self.connections += 1
-        if self.connections > self._policy.max_connections:
-            raise PageTrouble("refused", f"more than {self._policy.max_connections} connections for one page")
-        self._check_size()
-        return await self._guard.connect(host, port)
 
     def _check_size(self) -> None:
         if self.received_bytes > self._most_bytes:

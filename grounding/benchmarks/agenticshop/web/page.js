@@ -76,8 +76,9 @@ const page = {
   async kept({ text, html }) {
     window.scrollTo({ top: 0, left: 0, behavior: "instant" });
     await page.settle();
-    const found = { url: location.href, title: dom.read(Document, "title").slice(0, 500), height: dom.height() };
-    return { ...found, text: page.text(text), html: page.html(html) };
+    // Halves of characters can be kept in no file.
+    const title = dom.read(Document, "title").slice(0, 500).toWellFormed();
+    return { url: location.href, title, height: dom.height(), text: page.text(text), html: page.html(html) };
   },
   // What can be read: the rendered text of the document, then that of open shadow trees, which it does not have in it.
   text(limit) {
@@ -94,7 +95,7 @@ const page = {
       }
     }
     const whole = parts.join("\n");
-    return { text: whole.slice(0, limit), cut: whole.length > limit };
+    return { text: whole.slice(0, limit).toWellFormed(), cut: whole.length > limit };
   },
   // The document as it now stands, open shadow trees written out; only its length where that is above the limit.
   html(limit) {

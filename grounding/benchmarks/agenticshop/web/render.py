@@ -36,7 +36,6 @@ _TROUBLE_OF: dict[str, Trouble] = {
     "ERR_TOO_MANY_REDIRECTS": "too-many-redirects",
 }  # fmt: skip
 _REPLACED = ("Cannot find context", "navigated or closed")  # What the protocol says where a document goes meanwhile.
-_MOST_POPUPS = 50
 _FRAME_S, _TOLD_LATER_S = 0.03, 0.4
 
 
@@ -56,7 +55,7 @@ class BrowserTab:
     def __init__(self, page: Page, session: CDPSession, frame: str, proxy: PageProxy, policy: WebPolicy) -> None:
         self.page, self.session, self.proxy, self.policy = page, session, proxy, policy
         self._frame = frame
-        self.popups: list[str] = []
+        self.popup = ""
         self.begun, self.idle = 0, asyncio.Event()
         self.idle.set()
         self._open: dict[str, str] = {}
@@ -178,8 +177,8 @@ class BrowserTab:
         from playwright.async_api import Error
 
         if page != self.page:
-            if len(self.popups) < _MOST_POPUPS and page.url.startswith(_OF_THE_WEB):
-                self.popups.append(page.url)
+            if page.url.startswith(_OF_THE_WEB):
+                self.popup = page.url
             with suppress(Error):
                 await page.close()
 
@@ -250,7 +249,7 @@ def _why_not(text: str) -> PageTrouble | PageLost:
 
 # --- a page rendered in full and kept -------------------------------------------------------------------------------
 
-RENDERING = "rendering-4"  # Changes whenever the same page would be kept differently.
+RENDERING = "rendering-5"  # Changes whenever the same page would be kept differently.
 _MOST_BANNERS = 8
 _RESTLESS_S, _LINGER_S = 1.5, 0.8
 """How long a page that never rests is waited for at each height, and a newsletter's window that comes after it."""
@@ -273,7 +272,6 @@ async def render_page(tab: BrowserTab, url: str, evidence: EvidenceFolder) -> Re
     return RenderedPage(
         url=url,
         fetched_at=fetched_at,
-        redirects=tuple(tab.hops[1:-1]),
         status=tab.status,
         content_type=tab.content_type,
         blocked_requests=tab.proxy.refused,
@@ -312,8 +310,8 @@ async def _keep(tab: BrowserTab, evidence: EvidenceFolder, began: float) -> dict
     return {
         "final_url": url,
         "html_file": put_html(html["html"], evidence),
-        "title": _clean(kept["title"]),
-        "text": _clean(text["text"]),
+        "title": str(kept["title"]),
+        "text": str(text["text"]),
         "text_cut": bool(text["cut"]),
         # In a thread: the guard of the other pages must not wait for a long document.
         "data": tuple(await asyncio.to_thread(structured_data, html["html"], url)),
@@ -346,8 +344,3 @@ def segment_tops(height_px: int, most: int) -> tuple[int, ...]:
     last = max(height_px - VIEWPORT.height, 0)
     tops = [min(top, last) for top in range(0, height_px, VIEWPORT.height)] or [0]
     return tuple(dict.fromkeys(tops))[:most]
-
-
-def _clean(text: Any) -> str:
-    """Text without halves of characters, which no file can hold."""
-    return str(text).encode("utf-8", "replace").decode("utf-8")

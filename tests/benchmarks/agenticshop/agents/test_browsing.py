@@ -35,7 +35,6 @@ from grounding.benchmarks.agenticshop.agents.acting import (
 from grounding.benchmarks.agenticshop.agents.browsing import (
     BrowsingAgent,
     BrowsingTask,
-    browsing_prompts,
 )
 from grounding.benchmarks.agenticshop.records import Curation, Segment, ShopperView
 from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
@@ -212,7 +211,7 @@ def test_a_model_is_told_the_need_the_page_and_nothing_else_fills_its_places() -
         "- the user asks: looking for a desk lamp", "- brand preferences: Loves Brightwell.", "http://oak.shop.test/",
     ):  # fmt: skip
         assert known in system
-    bare = browsing_prompts().task_text(msgspec.structs.replace(VIEW, product_type=None, budget=None, query=""))
+    bare = task._prompts.task_text(msgspec.structs.replace(VIEW, product_type=None, budget=None, query=""))
     assert "product type" not in bare
     assert "nothing in particular" in bare
     seen = PageSeen(
@@ -362,7 +361,7 @@ def test_pages_that_make_trouble(stage: Stage, tmp_path: Path) -> None:
     seen = {step.action: step.observation for step in curation.trace}
     assert f"now at {LAMPS[0]}" in seen['click (button "Show lamp")']
     assert "something covers the element" in seen['click (a "Lamp under glass")']
-    wrong = "\n".join(step.observation for step in curation.trace if step.action == "answer that can't be used")
+    wrong = "\n".join(step.observation for step in curation.trace)
     assert "it asks for personal data or a password" in wrong
     assert "its form asks for personal data" in wrong
     for action in ("goto http://127.0.0.1/", "goto http://elsewhere.test/", 'click (a "inside")'):

@@ -15,7 +15,7 @@ from fakes.search_vendor_shapes import KEY, Page
 from fakes.search_vendors import SearchVendors
 
 from benchmarks.agenticshop.runs import write_run
-from grounding.benchmarks.agenticshop.agents.base import CurationServices, curation_key, read_products
+from grounding.benchmarks.agenticshop.agents.base import CurationServices, read_products
 from grounding.benchmarks.agenticshop.agents.search import (
     SearchAgent,
     curation_prompt,
@@ -91,8 +91,7 @@ def ask(agent: SearchAgent, *views: ShopperView) -> list[Any]:
 
     async def run() -> list[Any]:
         try:
-            keys = (curation_key(agent.identity, one) for one in views)
-            asked = map(agent.curate, views, keys)
+            asked = map(agent.curate, views, map(str, range(len(views))))
             return await asyncio.gather(*asked, return_exceptions=len(views) > 1)
         finally:
             await agent.aclose()

@@ -26,21 +26,19 @@ from fakes import make
 from PIL import Image
 
 from grounding.benchmarks.agenticshop.agents.search import Interface, request_text
+from grounding.benchmarks.agenticshop.extraction.model import ExtractionPrompts
 from grounding.benchmarks.agenticshop.judge.base import JudgedProduct
-from grounding.benchmarks.agenticshop.judge.model import judge_prompt, official_messages
+from grounding.benchmarks.agenticshop.judge.model import ModelJudge, judge_prompt, official_messages, reply_form
 from grounding.benchmarks.agenticshop.loader import read_curation
 from grounding.benchmarks.agenticshop.records import DIMENSIONS, ChecklistItem, Judgement, PageClass, view_of
 from grounding.benchmarks.agenticshop.release import read_evaluation, read_extraction
 from grounding.benchmarks.agenticshop.released import (
-    ReleasedPrompt,
     ReleasedWire,
     extraction_messages,
     extraction_text,
     open_released,
     page_text,
     part_bounds,
-    released_judge,
-    reply_form,
 )
 from grounding.benchmarks.agenticshop.scores import official_figures
 from grounding.benchmarks.agenticshop.web.evidence import EvidenceFolder
@@ -74,7 +72,7 @@ def test_the_judge_is_asked_byte_for_byte() -> None:
 
 
 def test_the_extractor_is_asked_byte_for_byte() -> None:
-    prompt = read_wording("agenticshop", "extraction-release", ReleasedPrompt)
+    prompt = read_wording("agenticshop", "extraction-release", ExtractionPrompts)
     html = (RECORDED / "page.html").read_text(encoding="utf-8")
     recorded = json.loads((RECORDED / "extractor.json").read_bytes())
     pictures = [message["content"][0]["image_url"] for message in recorded["input"][2:]]
@@ -219,7 +217,7 @@ def judged_links(folder: Path, classes: tuple[PageClass, ...], *texts: str) -> t
     async def run(base_url: str) -> list[Judgement]:
         card, chat = make.planner_card(price=price), ChatOptions(base_url=base_url)
         how: Any = {"budget": Budget(None), "progress": Progress("none", {}, (), "products")}
-        judge = released_judge(open_released(card, chat, flag="--judge-base-url", **how))
+        judge = ModelJudge(open_released(card, chat, flag="--judge-base-url", **how), released=True)
         products = [JudgedProduct(checklist=task.checklist, extraction=one) for one in extractions]
         try:
             return [await judge.judge(one, EvidenceFolder(folder), "k") for one in products]

@@ -8,6 +8,7 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import wraps
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -133,7 +134,26 @@ async def test_a_name_is_asked_for_once_and_connected_to_where_it_was_checked(mo
 async def test_this_machine_has_no_public_address_and_no_neighbours(monkeypatch: pytest.MonkeyPatch) -> None:
     near = {"8.8.8.8": "8.8.8.8", "2600::2": "2600::9"}
     far = {"2600:0:0:1::2": "2600::9", "8.8.4.4": "10.0.0.5", "9.9.9.9": ""}
-    monkeypatch.setattr(guard, "source_address", (near | far).__getitem__)
+
+    class Probe:
+        """A socket that is told from which address of this machine another one is reached."""
+
+        def __init__(self, *_: Any) -> None: ...
+
+        def __enter__(self) -> Probe:
+            return self
+
+        def __exit__(self, *_: Any) -> None: ...
+
+        def connect(self, place: tuple[str, int]) -> None:
+            self.source = (near | far)[place[0]]
+            if not self.source:
+                raise OSError("Network is unreachable")
+
+        def getsockname(self) -> tuple[str, int]:
+            return self.source, 0
+
+    monkeypatch.setattr(guard, "socket", SimpleNamespace(**vars(socket) | {"socket": Probe}))
     reached: list[str] = []
     open_connection = asyncio.open_connection
 
