@@ -12,6 +12,7 @@ import platform
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from operator import attrgetter
+from typing import Any
 
 import msgspec
 from msgspec import UNSET
@@ -48,6 +49,25 @@ def library_versions(more: Sequence[str] = ()) -> dict[str, str]:
         except importlib.metadata.PackageNotFoundError:
             found[name] = "not installed"
     return found
+
+
+def begun(
+    asked: Record, names: Sequence[str], options: Any, departs: tuple[str, ...], libraries: Sequence[str] = ()
+) -> dict[str, Any]:
+    """What ``run.json`` says of any run that begins: the fields of an AboutRun, and what was asked. ``names`` are those
+    in the run's id, ``libraries`` those whose versions are told beside the usual ones.
+    """
+    return {
+        "run_id": run_id(asked, names),
+        "status": "started",
+        "signature": "",
+        "asked": asked,
+        "data_dir": str(options.data_dir or ""),
+        "command": options.command,
+        "versions": library_versions(libraries),
+        "started_at": utc_now(),
+        "departs": departs,
+    }
 
 
 class AskedTranscript(Record, frozen=True, kw_only=True, omit_defaults=False):

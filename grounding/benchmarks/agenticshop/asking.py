@@ -160,37 +160,34 @@ def screenshot_of(segment: Segment, evidence: EvidenceFolder) -> Screenshot:
 
 
 MAX_REPLY_CHARS = 400_000
-_TAG = re.compile(r'"(?:[^"\\\n]|\\.)*"|<(?P<end>/?)(?:think|thinking|reasoning)>', re.IGNORECASE)
-_THINKING_ENDS = re.compile(r"</(?:think|thinking|reasoning)>", re.IGNORECASE)
+_TAG = "(?:think|thinking|reasoning)>"
+_THOUGHT = re.compile(rf'("(?:[^"\\\n]|\\[^\n])*")|<{_TAG}.*?(?:</{_TAG}|\Z)|</{_TAG}', re.IGNORECASE | re.DOTALL)
 
 
 def reply_objects(text: str) -> list[dict[str, Any]]:
     """The JSON objects of a reply without its thinking, whatever stands around them. A tag in quotes is a page's."""
-    text, answer, start, place = text[:MAX_REPLY_CHARS], "", 0, 0
-    while tag := _TAG.search(text, place):
-        place = tag.end()
-        if tag["end"]:  # It began to think before its first word.
-            answer, start = "", place
-        elif tag["end"] == "":
-            answer += text[start : tag.start()]
-            ended = _THINKING_ENDS.search(text, place)
-            place = start = len(text) if ended is None else ended.end()
+    text, answer, start = text[:MAX_REPLY_CHARS], "", 0
+    for one in _THOUGHT.finditer(text):
+        if one[1] is None:  # An end without a beginning: it began to think before its first word.
+            answer = "" if one[0].startswith("</") else answer + text[start : one.start()]
+            start = one.end()
     return [one for one in json_values(answer + text[start:]) if isinstance(one, dict)]
 
 
 class Answer(Record, frozen=True, kw_only=True):
-    """``call`` is what all tries took together."""
+    """``found`` is what was read in the text, ``call`` what all tries took together."""
 
     text: str = ""
+    found: Any = None
     call: Call | None = None
     tries: int = 1
     failure: Failure | None = None
 
 
 async def ask(
-    opened: Opened, render: Render, sizes: ImageSizes, wrong: Callable[[str], str], *, tools: Sequence[Any] = ()
+    opened: Opened, render: Render, sizes: ImageSizes, read: Callable[[str], Any], *, tools: Sequence[Any] = ()
 ) -> Answer:
-    """Ask, and once more where the reply can't be read: ``wrong`` says why, "" where it can.
+    """Ask, and once more where the reply can't be read: ``read`` then says why as a text, else brings what it found.
 
     ``render`` makes the messages, in a thread; ``sizes`` are those of the largest picture. Raises BudgetReached, and a
     UserError where the endpoint refuses every request, or evidence is missing in the folder.
@@ -198,15 +195,15 @@ async def ask(
     answer = Answer()
     for number in range(1, TRIES + 1):
         asked = await opened.model.send(render, sizes, tools=tools)
-        said, failure, why = asked.completion, asked.failure, ""
+        said, failure, found = asked.completion, asked.failure, None
         if said is not None and (said.refused or said.filtered):
-            why = f"the model declined (finish reason {said.finish_reason or 'none'})"
-        elif said is not None and (why := wrong(said.text)) and said.finish_reason == "length":
-            why = f"the reply was cut off (finish reason: length); {why}"
-        if why:
-            failure = Failure(kind="unparsed", message=why)
+            found = f"the model declined (finish reason {said.finish_reason or 'none'})"
+        elif said is not None and isinstance(found := read(said.text), str) and said.finish_reason == "length":
+            found = f"the reply was cut off (finish reason: length); {found}"
+        if isinstance(found, str):
+            failure = Failure(kind="unparsed", message=found)
         call = together([one for one in (answer.call, asked.call) if one is not None])
-        answer = Answer(text="" if said is None else said.text, call=call, tries=number, failure=failure)
+        answer = Answer(text="" if said is None else said.text, found=found, call=call, tries=number, failure=failure)
         if failure is None or failure.kind == "error":
             break
     return answer

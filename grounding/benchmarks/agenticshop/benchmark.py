@@ -130,12 +130,15 @@ class AgenticShop(AgentBenchmark[CurationOptions, PreparedCuration, CurationScor
         judged = [product for one in read for product in products(None, one)]
         unread = len(pages) - len(read) + COUNTED_PRODUCTS * (len(tasks) - len(answered))
 
-        def made(stage: Any, part: str, items: Any, outcome: Any, progress: Progress, **more: Any) -> Pass:
-            """The pass of a stage, whose ``part`` of the run can be worked on in workers: "" where it is recorded."""
+        def made(stage: Any, part: str, items: Any, good: Any, progress: Progress, **more: Any) -> Pass:
+            """The pass of a stage, whose ``part`` of the run can be worked on in workers: "" where it is recorded.
+            ``good`` calls a record without a failure.
+            """
             elsewhere = partial(in_workers, stage, part, prepared) if part else None
             check = stage.worker.check if stage.worker else nothing
             told: dict[str, Any] = {"start": stage.start, "check": check, "elsewhere": elsewhere}
-            return Pass(stage=stage, items=items, outcome=outcome, progress=progress, **told, **more)
+            told["outcome"] = lambda _, one: one.failure.kind if one.failure else good(one)
+            return Pass(stage=stage, items=items, progress=progress, **told, **more)
 
         judging = []
         for place, judge in enumerate(prepared.judges):
@@ -143,7 +146,7 @@ class AgenticShop(AgentBenchmark[CurationOptions, PreparedCuration, CurationScor
             progress = Progress(options.display, _COLOURS, ("judged",), unit=f"products by {judge.name}")
             asks = (_judge_asked(judge, evidence, unread),) if isinstance(judge, ModelJudge) else ()
             stage = judge_stage(judge, evidence, judgements)
-            judging.append(made(stage, part, judged, _judged, progress, asks=asks, feeds=False))
+            judging.append(made(stage, part, judged, lambda _: "judged", progress, asks=asks, feeds=False))
 
         wanted = [product_id(name, rank) for name in tasks for rank in range(COUNTED_PRODUCTS)]
         card = getattr(parts.extractor, "card", None)
@@ -151,7 +154,7 @@ class AgenticShop(AgentBenchmark[CurationOptions, PreparedCuration, CurationScor
             recorded.stage(extractions, wanted, evidence) if recorded else parts.stage(EXTRACT, extractions, evidence),
             "" if recorded else EXTRACT,
             pages,
-            _extracted,
+            lambda one: "no page" if one.page_class in (None, "error") else str(one.page_class),
             Progress(options.display, _COLOURS, ("product",), unit="pages"),
             gives=products,
             followers=tuple(judging),
@@ -162,7 +165,7 @@ class AgenticShop(AgentBenchmark[CurationOptions, PreparedCuration, CurationScor
             parts.stage(CURATE, curations, evidence),
             CURATE if options.curations is None else "",
             prepared.tasks,
-            _curated,
+            lambda one: "curated" if one.products else "nothing",
             work.progress,
             gives=curated_pages,
             followers=(extracting,),
@@ -203,20 +206,6 @@ def _again(record: Curation | Extraction) -> bool:
     return record.failure is not None and record.failure.kind == "error"
 
 
-def _curated(_task: Any, record: Curation) -> str:
-    return record.failure.kind if record.failure else "curated" if record.products else "nothing"
-
-
-def _extracted(_page: Any, record: Extraction) -> str:
-    if record.failure:
-        return record.failure.kind
-    return "no page" if record.page_class in (None, "error") else str(record.page_class)
-
-
-def _judged(_product: Any, record: Judgement) -> str:
-    return record.failure.kind if record.failure else "judged"
-
-
 # Tokens of the words, and pictures, of a question about a page: averages over the pages of the sample.
 EXTRACTOR_TEXT, JUDGE_TEXT, PAGE_PICTURES = 2_700, 3_500, 5
 _GUESS = "a guess by the form of the reply, reasoning included"
@@ -245,29 +234,24 @@ def _guessed(
 
 
 def _judge_asked(judge: ModelJudge, evidence: EvidenceFolder, unread: int) -> AskedModel:
-    async def first(product: JudgedProduct, key: str) -> None:
-        await judge.judge(product, evidence, key)
-
     pictures = 0 if judge.searches or judge.condition == "url-only" else PAGE_PICTURES
     fees = f"; its web searches, {SEARCH_USD:g} US dollars each, are not counted" if judge.searches else ""
     card = msgspec.structs.replace(judge.card, name=judge.name)
-    return _guessed("judge", card, JUDGE_TEXT, JUDGED, unread, pictures=pictures, first=first, fees=fees)
+    more: dict[str, Any] = {"first": lambda product, key: judge.judge(product, evidence, key), "fees": fees}
+    return _guessed("judge", card, JUDGE_TEXT, JUDGED, unread, pictures=pictures, **more)
 
 
 def _agent_asked(agent: AsksFirst, sites: Any) -> AskedModel:
-    async def first(task: Any, _key: str) -> None:
-        await agent.first(view_of(task, sites))
-
+    asked = partial(AskedModel, "agent", agent.card, lambda task, _: agent.first(view_of(task, sites)))
     if not isinstance(agent.card, SearchCard):
-        calls = (1, agent.most_requests)
-        return AskedModel("agent", agent.card, first=first, calls=calls, unknown=agent.uncounted)
+        return asked(calls=(1, agent.most_requests), unknown=agent.uncounted)
     # It is asked again only where its vendor pauses it.
     fee = agent.card.fee
     each = "in its reply" if fee is None else f"{fee.usd:g} US dollars a {fee.per}"
     words = (
         f"its searches are not counted, some 4 an answer: each adds some 4,000 tokens, and the vendor's fee is {each}"
     )
-    return AskedModel("agent", agent.card, first=first, replies=FOUND, unknown=words)
+    return asked(replies=FOUND, unknown=words)
 
 
 BENCHMARK = AgenticShop()

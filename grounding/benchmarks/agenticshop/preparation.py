@@ -22,7 +22,7 @@ from grounding.options import RunOptions, ScoringName
 from grounding.run.benchmark import Shared
 from grounding.run.building import chat_options, check_numbers
 from grounding.run.display import Progress
-from grounding.run.folder import library_versions, run_id, utc_now
+from grounding.run.folder import begun
 from grounding.run.ray.cluster import RemoteStage, Workers, check_executor
 from grounding.run.ray.worker import ModelAddress, OpenedStage, StageWork, seen
 
@@ -302,18 +302,11 @@ def prepare_curation(
         seed=options.seed or 0,
         version=__version__,
     )
+    names_in_id = (asked.dataset, asked.agent, options.model or "offline", asked.extractor)
     info = CurationRunInfo(
-        run_id=run_id(asked, (asked.dataset, asked.agent, options.model or "offline", asked.extractor)),
-        status="started",
-        signature="",
-        asked=asked,
+        **begun(asked, names_in_id, options, dataset.departs, LIBRARIES),
         judges=tuple(JudgeMade(name=judge.name, identity=judge.identity) for judge in judges),
         preset=options.scoring,
-        data_dir=str(options.data_dir or ""),
-        command=options.command,
-        versions=library_versions(LIBRARIES),
-        started_at=utc_now(),
-        departs=dataset.departs,
     )
     info = msgspec.structs.replace(info, signature=curation_signature(info))
     return PreparedCuration(options=options, parts=parts, tasks=tasks, recorded=recorded, judges=judges, info=info)

@@ -99,19 +99,19 @@ class ReleasedExtractor:
             pictures = released_pictures(page.segments, evidence)
             return extraction_messages(self._prompt, text, pictures), extract_page(page, html)
 
-        def wrong(text: str) -> str:
-            return "" if reply_object(text, wanted) else "the reply is not of the release's form"
+        def read(text: str) -> dict[str, Any] | str:
+            return reply_object(text, wanted) or "the reply is not of the release's form"
 
         try:
             messages, classed = await asyncio.to_thread(question)
         except (UserError, OSError) as error:
             return Extraction(failure=Failure(kind="error", message=str(error)))
         form = reply_form(self._prompt)
-        answer = await ask(self._opened, lambda: messages, PICTURE_SIZES, wrong, tools=(form,))
+        answer = await ask(self._opened, lambda: messages, PICTURE_SIZES, read, tools=(form,))
         found = replace(classed, facts=None, raw=answer.text, call=answer.call, failure=answer.failure)
         if answer.failure is None:
-            read = read_extraction("", {"source_url": page.url, **(reply_object(answer.text, wanted) or {})})
-            found = replace(found, facts=read.facts, raw=read.raw)
+            told = read_extraction("", {"source_url": page.url, **answer.found})
+            found = replace(found, facts=told.facts, raw=told.raw)
         return found
 
 

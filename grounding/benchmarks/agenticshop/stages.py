@@ -38,7 +38,7 @@ RecordT = TypeVar("RecordT", bound=Any)
 
 @dataclass(frozen=True, kw_only=True)
 class CurationStage(Generic[ItemT, RecordT]):
-    """``identity`` is all but the item that can change an answer, ``key_of`` has all of it. ``about`` are the fields of
+    """``identity`` is all but the item that can change an answer, ``key`` has all of it. ``about`` are the fields of
     a record, beside id and key, that hang on the item alone.
     """
 
@@ -47,18 +47,12 @@ class CurationStage(Generic[ItemT, RecordT]):
     journal: Journal[RecordT]
     max_concurrency: int
     item_id: Callable[[ItemT], str]
-    key_of: Callable[[ItemT], str]
-    answer: Callable[[ItemT, str], Awaitable[RecordT]]
+    key: Callable[[ItemT, None], str]
+    run: Callable[[ItemT, None, str], Awaitable[RecordT]]
     about: Callable[[ItemT], dict[str, Any]] = lambda _: {}
     identity: str = ""
     worker: CurationAgent | Extractor | ProductJudge | None = None
     start: Callable[[], Awaitable[object]] = nothing
-
-    def key(self, item: ItemT, earlier: None) -> str:  # noqa: ARG002
-        return self.key_of(item)
-
-    async def run(self, item: ItemT, earlier: None, key: str) -> RecordT:  # noqa: ARG002
-        return await self.answer(item, key)
 
     def failed(self, item: ItemT, key: str, failure: Failure) -> RecordT:
         record: RecordT = self.kind(step_id=self.item_id(item), key=key, failure=failure, **self.about(item))
@@ -88,8 +82,8 @@ def curate_stage(
         max_concurrency=agent.max_concurrency,
         identity=msgspec.json.encode((agent.identity, sites, web)).decode(),
         item_id=lambda task: task.id,
-        key_of=lambda task: digest("curate", agent.identity, view_of(task, sites), web),
-        answer=lambda task, key: agent.curate(view_of(task, sites), key),
+        key=lambda task, _: digest("curate", agent.identity, view_of(task, sites), web),
+        run=lambda task, _, key: agent.curate(view_of(task, sites), key),
         worker=agent,
         start=start,
     )
@@ -114,7 +108,7 @@ def extract_stage(
     def about(item: CuratedPage) -> dict[str, Any]:
         return {"url": item.url, "extractor": extractor.name}
 
-    async def answer(item: CuratedPage, key: str) -> Extraction:
+    async def run(item: CuratedPage, _: None, key: str) -> Extraction:
         for number in range(retries + 1):
             await asyncio.sleep(_RETRY_S * number)
             page = await browser.render(item.url, evidence, again=number > 0)
@@ -133,9 +127,9 @@ def extract_stage(
         max_concurrency=pages + extractor.max_concurrency,
         identity=msgspec.json.encode(made_by).decode(),
         item_id=lambda item: item.product_id,
-        key_of=lambda item: digest(*made_by, item.url),
+        key=lambda item, _: digest(*made_by, item.url),
         about=about,
-        answer=answer,
+        run=run,
         worker=extractor,
         start=browser.start,
     )
@@ -152,9 +146,9 @@ def judge_stage(
         max_concurrency=judge.max_concurrency,
         identity=judge.identity,
         item_id=lambda item: judgement_id(item.extraction.step_id, judge.name),
-        key_of=lambda item: judgement_key(judge.identity, item),
+        key=lambda item, _: judgement_key(judge.identity, item),
         about=lambda _: {"judge": judge.name},
-        answer=lambda item, key: judge.judge(item, evidence, key),
+        run=lambda item, _, key: judge.judge(item, evidence, key),
         worker=judge,
     )
 
@@ -196,7 +190,7 @@ class RecordedPages:
                     if name:
                         evidence.put(source.get(name), name[name.index(".") :])
 
-        async def answer(item: CuratedPage, key: str) -> Extraction:
+        async def run(item: CuratedPage, _: None, key: str) -> Extraction:
             found = self.extractions.get(item.product_id)
             if found is not None and (found.failure is not None or found.url == item.url):
                 return msgspec.structs.replace(found, key=key, url=item.url, call=None)
@@ -210,8 +204,8 @@ class RecordedPages:
             journal=journal,
             max_concurrency=MANY,
             item_id=lambda item: item.product_id,
-            key_of=lambda item: digest("recorded", item.product_id, item.url, self.extractions.get(item.product_id)),
-            answer=answer,
+            key=lambda item, _: digest("recorded", item.product_id, item.url, self.extractions.get(item.product_id)),
+            run=run,
             start=start,
         )
 

@@ -35,10 +35,8 @@ from grounding.run.folder import (
     RunFolder,
     RunInfo,
     RunSettings,
-    library_versions,
-    run_id,
+    begun,
     signature,
-    utc_now,
 )
 from grounding.run.journal import Journal
 from grounding.run.probe.gate import EvalProbe, eval_probe
@@ -202,26 +200,14 @@ def prepare(
         transcript=msgspec.UNSET if obtained is None else obtained.asked,
     )
     names = (asked.dataset, asked.planner, asked.grounder, *(() if obtained is None else (obtained.slug,)))
+    libraries = _IN_PROCESS if local is not None or (som and som.marks.sam) else ()
+    rate = None if transcripts is None else transcripts.score.rate_percent
+    signed = signature(asked, planner.card, grounder.card, options.clusters, rate, departs=dataset.departs)
     info = RunInfo(
-        run_id=run_id(asked, names),
-        status="started",
-        signature=signature(
-            asked,
-            planner.card,
-            grounder.card,
-            options.clusters,
-            None if transcripts is None else transcripts.score.rate_percent,
-            departs=dataset.departs,
-        ),
-        asked=asked,
-        data_dir=str(options.data_dir or ""),
-        command=options.command,
-        versions=library_versions(_IN_PROCESS if local is not None or (som and som.marks.sam) else ()),
-        started_at=utc_now(),
+        **begun(asked, names, options, dataset.departs, libraries) | {"signature": signed},
         family=grounder.card.family if grounder.card else None,
         setup=_setup(options),
         clusters=options.clusters,
-        departs=dataset.departs,
     )
     shown = {step.screenshot.size for session in selection.sessions for step in session.steps}
     probe = eval_probe(

@@ -49,7 +49,7 @@ from grounding.run.benchmark import Pass, Shared, Takes, Work, void_words
 from grounding.run.building import chat_options, check_numbers
 from grounding.run.display import Progress
 from grounding.run.dry import AskedModel
-from grounding.run.folder import image_rule_text, library_versions, run_id, utc_now
+from grounding.run.folder import begun, image_rule_text
 from grounding.run.ray.cluster import AHEAD, RemoteStage, Workers, check_executor
 from grounding.run.ray.worker import ModelAddress, OpenedStage, StageWork, seen
 from grounding.run.several import combine
@@ -226,19 +226,11 @@ class Desktop(AgentBenchmark[EvalOptions, PreparedDesktop, DesktopScored]):
             version=__version__,
         )
         info = DesktopRunInfo(
-            run_id=run_id(asked, (asked.dataset, asked.agent, asked.memory)),
-            status="started",
-            signature="",
-            asked=asked,
-            data_dir=str(options.data_dir or ""),
-            command=options.command,
-            versions=library_versions(),
-            started_at=utc_now(),
+            **begun(asked, (asked.dataset, asked.agent, asked.memory), options, dataset.departs),
             family=None if model is None else model.card.family,
             tolerance_px=TOLERANCE_PX if options.tolerance is None else options.tolerance,
             prompt="none" if model is None else f"{model.style}@{model.card.prompt_hash}",
             image="original" if model is None else image_rule_text(model.card.image),
-            departs=dataset.departs,
         )
         memory_of = memories(dataset.tasks, options.memory, asked.seed)
         return PreparedDesktop(

@@ -37,7 +37,7 @@ from grounding.run.benchmark import Pass, Shared, Takes, Work
 from grounding.run.building import chat_options
 from grounding.run.display import Progress
 from grounding.run.dry import AskedModel
-from grounding.run.folder import library_versions, run_id, utc_now
+from grounding.run.folder import begun
 from grounding.run.journal import Journal
 from grounding.run.ray.cluster import RemoteStage, Workers
 from grounding.run.ray.worker import ModelAddress, OpenedStage, StageWork
@@ -304,19 +304,12 @@ def _info(
         seed=options.seed or 0,
         version=__version__,
     )
+    names = (asked.dataset, asked.agent, model if "model" in cards else "offline", asked.memory)
     info = ShopRunInfo(
-        run_id=run_id(asked, (asked.dataset, asked.agent, model if "model" in cards else "offline", asked.memory)),
-        status="started",
-        signature="",
-        asked=asked,
-        data_dir=str(options.data_dir or ""),
-        command=options.command,
-        versions=library_versions(LIBRARIES),
-        started_at=utc_now(),
+        **begun(asked, names, options, dataset.departs, LIBRARIES),
         prompt="" if options.agent in ("rules", "oracle") else shop_prompts().label,
         products=len(dataset.products),
         recommended=web.numbered,
-        departs=dataset.departs,
     )
     return msgspec.structs.replace(info, signature=scoring.shop_signature(info))
 

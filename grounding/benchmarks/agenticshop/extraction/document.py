@@ -14,7 +14,7 @@ from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -447,8 +447,10 @@ def lines_of(root: Element, most: int = MAX_LINE_CHARS) -> Iterator[tuple[str, E
 
 def _outside(body: Element, holders: Collection[Element]) -> tuple[list[Element], list[Element]]:
     """The elements that are no part of the product's, by tag, role, name and heading; and those of reviews."""
-    outside, reviews, covered, reviewed = list[Element](), list[Element](), set[Element](), set[Element]()
+    outside, reviews, covered = list[Element](), list[Element](), set[Element]()
     buttons = [one for one in body.xpath(_BUTTONS) if _is_buying(one)]
+    # What holds all that sells is the product's own part, however it is called.
+    selling = {*ancestors(buttons[0])}.intersection(ancestors(buttons[-1])) if buttons else set()
     for one in body.iter("*"):
         if one in holders:
             continue
@@ -456,7 +458,7 @@ def _outside(body: Element, holders: Collection[Element]) -> tuple[list[Element]
         promoted = one.tag not in CALLED["inline"] and SAID["promoted"].search(called) and "price" not in called.split()
         hidden = one.get("hidden") is not None or SAID["hidden"].search(one.get("style") or "")
         framed = {one.tag, one.get("role")} & CALLED["frames"] or (one.tag == "header" and one.getparent() is body)
-        if hidden or ((framed or promoted) and not (_sells(one, buttons) or (not framed and _is_priced(one)))):
+        if hidden or ((framed or promoted) and one not in selling and (framed or not _is_priced(one))):
             outside.append(one)
         elif one.tag in ("div", "section", "ul", "ol") and SAID["reviews"].search(called):
             # One that is called after reviews may hold their mean alone.
@@ -464,19 +466,13 @@ def _outside(body: Element, holders: Collection[Element]) -> tuple[list[Element]
         claim = one.tag in ("div", "p", "span", "b", "strong") and not len(one) and (one.get("class") or one.get("id"))
         if (claim and not any(up.tag == "a" for up in ancestors(one, 4))) or re.fullmatch("h[2-5]", one.tag):
             said = words_of(one, 60)
-            if len(said) <= 60 and SAID["promoting"].match(said) and one not in covered:
-                outside += (found := _section(one, holders, promoted=True))
-                covered.update(found)
             counts = claim and re.search(r"\d", said)  # "87 reviews" beside the stars is over nothing.
-            if len(said) <= 60 and SAID["reviews_heading"].match(said) and not counts and one not in reviewed:
-                reviews += (found := _section(one, holders, promoted=False))
-                reviewed.update(found)
+            for name, found in (("promoting", outside), ("reviews_heading", reviews)):
+                heads = len(said) <= 60 and SAID[name].match(said) and not (counts and found is reviews)
+                if heads and one not in covered:
+                    found += (section := _section(one, holders, promoted=found is outside))
+                    covered.update(section)
     return outside, reviews
-
-
-def _sells(element: Element, buttons: Sequence[Element]) -> bool:
-    """Whether it is all that sells: the product's own part, however it is called."""
-    return bool(buttons) and all(element in ancestors(button) for button in (buttons[0], buttons[-1]))
 
 
 def _is_priced(element: Element) -> bool:
@@ -515,13 +511,10 @@ def _tiles(body: Element, url: str, holders: Collection[Element]) -> dict[Elemen
     """Address and words of the small blocks that show other products, each with its price."""
     tiles: dict[Element, tuple[str, str]] = {}
     own = urlsplit(url).path.rstrip("/")
+    body.make_links_absolute(url, handle_failures="discard")
     for link in list(body.iter("a"))[:MAX_TILES]:
-        href = (link.get("href") or "").partition("#")[0]
-        try:
-            target = urljoin(url, href)
-            if not href or urlsplit(target).path.rstrip("/") == own:
-                continue
-        except ValueError:
+        target = (link.get("href") or "").partition("#")[0]
+        if not target or urlsplit(target).path.rstrip("/") == own:
             continue
         for up in ancestors(link, 6):
             words = words_of(up, 600)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Sequence
+from functools import partial
 from typing import Annotated, Any
 
 import msgspec
@@ -78,14 +79,10 @@ class ModelExtractor:
         except (UserError, OSError, ValueError) as error:
             return Extraction(failure=Failure(kind="error", message=f"{page.url}: {error}"))
 
-        def wrong(text: str) -> str:
-            failure = read_reply(text, page, classed).failure
-            return "" if failure is None else failure.message
-
-        answer = await ask(self._opened, lambda: self._messages(page, segments, evidence), sizes, wrong)
-        if answer.failure is None:
-            found = read_reply(answer.text, page, classed)
-        else:
+        read = partial(read_reply, page=page, classed=classed)
+        answer = await ask(self._opened, lambda: self._messages(page, segments, evidence), sizes, read)
+        found: Extraction = answer.found
+        if answer.failure is not None:
             found = msgspec.structs.replace(classed, facts=None) if answer.failure.kind == "unparsed" else Extraction()
         return msgspec.structs.replace(found, raw=answer.text, call=answer.call, failure=answer.failure)
 
@@ -123,8 +120,8 @@ class _Reply(Record, frozen=True):
     facts: _Facts | None = None
 
 
-def read_reply(text: str, page: RenderedPage, classed: Extraction) -> Extraction:
-    """What a model said of a page: its facts, and the class where structure is not sure, or a failure."""
+def read_reply(text: str, page: RenderedPage, classed: Extraction) -> Extraction | str:
+    """What a model said of a page: its facts, and the class where structure is not sure; or why it can't be read."""
     why = "the reply holds no JSON object"
     for value in reply_objects(text):
         try:
@@ -142,7 +139,7 @@ def read_reply(text: str, page: RenderedPage, classed: Extraction) -> Extraction
         sources = [_source(one, page) for one in said.facts.quotes if one.quote]
         told = msgspec.to_builtins(said.facts) | {"picture_count": None, "sources": msgspec.to_builtins(sources)}
         return msgspec.structs.replace(decided, facts=msgspec.convert(told, ProductFacts))
-    return Extraction(failure=Failure(kind="unparsed", message=why))
+    return why
 
 
 def _bounded(value: Any) -> Any:

@@ -19,18 +19,7 @@ from grounding.errors import UserError
 from grounding.grounders.base import Answerer, Offline
 from grounding.records import Failure
 
-from ..records import (
-    Attribute,
-    Availability,
-    CustomerReview,
-    Extraction,
-    FactSource,
-    Money,
-    PageClass,
-    ProductFacts,
-    RenderedPage,
-    Variant,
-)
+from ..records import Attribute, CustomerReview, Extraction, FactSource, Money, ProductFacts, RenderedPage, Variant
 from ..web.evidence import EvidenceFolder, load_html
 from .document import (
     CALLED,
@@ -101,15 +90,11 @@ def extract_page(page: RenderedPage, html: str) -> Extraction:
     document = Page(html, url, seen="" if page.text_cut else page.text, name=name)
     if not (document.lines or document.framed):
         return Extraction(page_class="other", class_reason="the page has no text", sure=False)
-    data = read_data(blocks, url, document.title)
-    offer = _read_offer(document, data.facts.price)
-    page_class, reason, sure = _classify(page, document, data, offer)
-    facts = _product_facts(document, data, offer) if page_class == "product" else None
-    return Extraction(page_class=page_class, class_reason=reason, sure=sure, facts=facts)
+    return _read(page, document, read_data(blocks, url, document.title))
 
 
-def _classify(rendered: RenderedPage, page: Page, data: PageData, offer: Offer) -> tuple[PageClass, str, bool]:
-    own = " ".join(line.text for line in page.lines)
+def _read(rendered: RenderedPage, page: Page, data: PageData) -> Extraction:
+    offer, own = _read_offer(page, data.facts.price), " ".join(line.text for line in page.lines)
     text = " ".join((own, *page.framed)).strip()
     price, sells = offer.price, bool(page.buttons)
     short = len(text) <= SHORT_PAGE_CHARS and not sells
@@ -117,29 +102,31 @@ def _classify(rendered: RenderedPage, page: Page, data: PageData, offer: Offer) 
         said = SAID["blocked"].search(f"{page.document_title} {page.title} {text}")
         said = said or (SAID["guards"].search(page.guards) if len(text) < 400 else None)
         if said is not None:
-            return "blocked", f"asks whether we are human: {said[0]!r}", True
+            return Extraction(page_class="blocked", class_reason=f"asks whether we are human: {said[0]!r}")
     titles = (page.document_title, page.title, text[:1_500] if short and not page.title else "")
     missing = next(filter(None, map(SAID["missing"].search, titles)), None)
     if missing is not None and not (price and sells):
-        return "error", f"says that there is no such page: {missing[0]!r}", True
+        return Extraction(page_class="error", class_reason=f"says that there is no such page: {missing[0]!r}")
     others = len({urlsplit(url).path for url, _ in page.tiles})
     path = urlsplit(rendered.final_url or rendered.url).path
     signs = [data.is_list, SAID["search_path"].search(path), SAID["results"].search(own[:20_000])]
     many = others >= 3 and not sells and (any(signs) or not offer.clear)
     if many or (others >= 6 and sum(map(bool, signs)) > 1 and not offer.clear):
-        return "listing", f"{others} other products{', no way to buy one of its own' if many else ''}", True
+        reason = f"{others} other products{', no way to buy one of its own' if many else ''}"
+        return Extraction(page_class="listing", class_reason=reason)
     told = [f"a price of its own ({price.text})"] if price else []
     told += ["a way to buy it"] if sells else []
     told += ["data of a product"] if data.source else []
     if not sells and any(len(line.text) < 120 and STOCKED.search(line.text) for line in page.lines):
         told += ["words of stock"]
     if page.title and ((price and len(told) > 1) or (sells and data.source)):
-        return "product", f"one title with {', '.join(told)}", True
-    if told:
-        return "other", f"only {', '.join(told)}; that is too little for a product", False
+        facts = _product_facts(page, data, offer)
+        return Extraction(page_class="product", class_reason=f"one title with {', '.join(told)}", facts=facts)
     # What a page shows in pictures alone is not seen here.
-    sure = len(rendered.text) >= 200 or not rendered.segments
-    return "other", "neither a price nor a way to buy nor a list of products", sure
+    sure = not told and (len(rendered.text) >= 200 or not rendered.segments)
+    reason = f"only {', '.join(told)}; that is too little for a product" if told else ""
+    reason = reason or "neither a price nor a way to buy nor a list of products"
+    return Extraction(page_class="other", class_reason=reason, sure=sure)
 
 
 class Offer(NamedTuple):
@@ -188,8 +175,7 @@ def _candidates(page: Page, known: Money | None) -> Iterator[tuple[int, FoundPri
 def _product_facts(page: Page, data: PageData, offer: Offer) -> ProductFacts:
     told, old = data.facts, offer.list_price
     hint = data.currency or CURRENCY_OF_LANGUAGE.get(page.language, "")
-    visible = offer.price is not None and (offer.clear or told.price is None)
-    price = offer.price.money(hint) if offer.price is not None and visible else told.price
+    price = offer.price.money(hint) if offer.price and (offer.clear or told.price is None) else told.price
     attributes = _attributes(page)
     known = {one.name.casefold(): one.value for one in attributes}
     brand = known.get("brand") or known.get("maker") or known.get("manufacturer") or _brand(page)
@@ -203,7 +189,7 @@ def _product_facts(page: Page, data: PageData, offer: Offer) -> ProductFacts:
         "price": (price, offer.quote),
         "list_price": (old.money(hint), old.text) if old else (None, ""),
         "shipping": (shipping, shipping_text),
-        "availability": _stock(page, told.availability),
+        "availability": _stock(page, told),
         "rating": (rating, rated),
         "rating_count": (count, rated),
         "title": (page.title, page.title),
@@ -245,7 +231,7 @@ def _terms(page: Page, attributes: tuple[Attribute, ...]) -> dict[str, str]:
     return texts
 
 
-def _stock(page: Page, told: Availability) -> tuple[str, str]:
+def _stock(page: Page, told: ProductFacts) -> tuple[str, str]:
     """Sold out is believed before in stock, and words before a button; words of single forms don't count."""
     lines = [
         line.text
@@ -256,7 +242,7 @@ def _stock(page: Page, told: Availability) -> tuple[str, str]:
     ]
     if gone := _saying(lines, "sold_out"):
         return "sold_out", gone[0]
-    if not lines and told != "sold_out":
+    if not lines and told.availability != "sold_out":
         usable = (one for one in page.buttons if one.get("disabled") is None and one.get("aria-disabled") != "true")
         lines = [(words_of(one) or one.get("value") or "")[:80] for one in usable]
     return ("in_stock", lines[0]) if lines else ("unknown", "")
@@ -396,11 +382,7 @@ def _variants(page: Page, hint: str) -> tuple[Variant, ...]:
         name = SAID["sold_out"].sub("", words if stated is None else words.replace(stated.text, ""))
         name = " ".join(name.replace("()", "").split()).strip(" -\u2013\u2014:|·,")
         if name and len(name) <= 100 and not SAID["placeholder"].match(name):
-            out = (
-                one.get("disabled") is not None
-                or SAID["sold_out"].search(words)
-                or named(one) & {"gone", "unavailable"}
-            )
+            out = one.get("disabled") is not None or SAID["sold_out"].search(words) or named(one) & CALLED["gone"]
             money = None if stated is None else stated.money(hint)
             variant = Variant(name=name, price=money, availability="sold_out" if out else "unknown")
             variants.setdefault(name.casefold(), variant)

@@ -267,14 +267,14 @@ class ModelJudge:
         def render() -> tuple[Message, ...]:
             return official_messages(self._prompt, subject) if official else self._messages(shown, items, evidence)
 
-        def read(text: str) -> Read | None:
-            return read_official(text, items) if official else read_verdicts(text, items, shown)
+        def read(text: str) -> Read | str:
+            found = read_official(text, items) if official else read_verdicts(text, items, shown)
+            return found or "the reply holds no verdicts"
 
-        wrong = "the reply holds no verdicts"
-        answer = await ask(self._opened, render, sizes, lambda text: "" if read(text) else wrong, tools=self._tools)
+        answer = await ask(self._opened, render, sizes, read, tools=self._tools)
         judgement = unjudged(self, subject, key, failure=answer.failure)
-        if answer.failure is None and (found := read(answer.text)) is not None:
-            judgement = msgspec.structs.replace(judgement, verdicts=found[0], reported=found[1])
+        if answer.failure is None:
+            judgement = msgspec.structs.replace(judgement, verdicts=answer.found[0], reported=answer.found[1])
         return msgspec.structs.replace(judgement, raw=answer.text, requests=answer.tries, call=answer.call)
 
     def _messages(

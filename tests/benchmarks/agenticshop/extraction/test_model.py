@@ -145,7 +145,8 @@ def test_the_page_cannot_end_its_own_fence() -> None:
 # --- replies ------------------------------------------------------------------------------------------------------
 
 
-def read(said: str) -> Extraction:
+def read(said: str) -> Any:
+    """An Extraction, or the text that says why the reply can't be read."""
     return read_reply(said, made_page(text=TEXT), Extraction(page_class="product"))
 
 
@@ -165,8 +166,7 @@ def read(said: str) -> Extraction:
     ],
 )
 def test_what_is_not_of_the_form_is_not_guessed(wrong: dict[str, Any]) -> None:
-    found = read(json.dumps({"page_class": "product", "facts": {**FACTS, **wrong}}))
-    assert (kind_of(found), "$.facts" in str(found.failure)) == ("unparsed", True)
+    assert "$.facts" in read(json.dumps({"page_class": "product", "facts": {**FACTS, **wrong}}))
 
 
 def test_quotes_are_looked_for_on_the_page() -> None:
@@ -181,7 +181,7 @@ def test_quotes_are_looked_for_on_the_page() -> None:
 def test_a_reply_that_is_nested_without_end_is_unparsed() -> None:
     for depth in (900, 50_000):
         found = read('{"page_class": "product", "facts": {"more": ' + "[" * depth + "]" * depth + "}}")
-        assert kind_of(found) == "unparsed"
+        assert isinstance(found, str)
 
 
 def test_what_a_model_says_is_bounded() -> None:
@@ -189,4 +189,4 @@ def test_what_a_model_says_is_bounded() -> None:
     facts = read(json.dumps({"page_class": "product", "facts": said})).facts or ProductFacts()
     assert (len(facts.description), len(facts.features), len(facts.reviews[0].text)) == (5_000, 200, 5_000)
     endless = json.dumps({"page_class": "product", "facts": {**said, "reviews": said["reviews"] * 200}})
-    assert read(endless).failure is not None
+    assert isinstance(read(endless), str)
