@@ -32,7 +32,7 @@ from .base import Browses, CurationServices, agent, made
 
 VERSION = 7
 MAX_SITES, MAX_CARDS_PER_SEARCH, MAX_PAGES, MAX_QUERY_WORDS, MAX_QUERIES = 12, 12, 7, 8, 3
-MOST_BOXES, ACT_MS, CHANGE_MS, POLL_MS, SHOP_S, SETTLE_S = 2, 10_000, 15_000, 50, 120.0, 4.0
+MOST_BOXES, ACT_MS, CHANGE_MS, POLL_MS, SHOP_S, SETTLE_S = 2, 10_000, 15_000, 150, 120.0, 4.0
 PICTURES = [f"*.{ending}*" for ending in ("svg", "png", "jpg", "jpeg", "webp", "gif", "avif")]
 
 
@@ -238,8 +238,7 @@ class SiteSearchAgent(Browses):
         """The cards that all shops have for the first query, then for the next."""
         brought: list[list[dict[str, str]]] = []
         for site in view.sites[:MAX_SITES]:
-            async with self.web.session() as tab:
-                await tab.session.send("Network.setBlockedURLs", {"urls": PICTURES})
+            async with self.web.lent(without=PICTURES) as tab:
                 brought.append(await _search_shop(tab, site.home_url, view, trace))
         found: dict[str, str] = {}
         for cards in chain.from_iterable(zip_longest(*brought, fillvalue={})):
@@ -280,6 +279,7 @@ async def _search_shop(tab: BrowserTab, home: str, view: ShopperView, trace: lis
                     break
     except PageTrouble as trouble:
         trace.append(_step(action, home, trouble.failure.message))
+        tab.again = False
     return brought
 
 

@@ -7,7 +7,7 @@ import hashlib
 import importlib.util
 import os
 import shutil
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -80,23 +80,35 @@ class WebBrowser:
         from playwright.async_api import Error
 
         for _ in range(_TRIES):
-            browser, stack = await self.start(), AsyncExitStack()
+            browser = await self.start()
             try:
-                if self._idle:
-                    tab, stack = self._idle.pop()
-                    tab.proxy.renew()
-                else:
-                    tab = await stack.enter_async_context(self._tab(browser, self.policy.max_page_bytes))
-                async with stack:
+                async with self.lent() as tab:
                     page = await render_page(tab, url, evidence)
-                    # The pages of a data set's own shops are ours and keep nothing; a new tab takes longer than a page.
-                    if not self.policy.open_web and self._profile is None and page.failure is None:
-                        self._idle.append((tab, stack.pop_all()))
+                    tab.again = page.failure is None
                 return page
             except (PageLost, Error) as error:
                 trouble: Trouble = "page-crashed" if browser.is_connected() else "browser-crashed"
                 last = PageTrouble(trouble, f"{str(error)[:200]}, {_TRIES} times")
         return RenderedPage(url=url, failure=last.failure)
+
+    @asynccontextmanager
+    async def lent(self, without: Sequence[str] = ()) -> AsyncIterator[BrowserTab]:
+        """A tab for one page or shop, where nothing hangs on what it showed before. ``without``: patterns of addresses
+        that it does not load. The pages of a data set's own shops are ours and keep nothing: a tab that is not broken
+        (``again``) is lent once more, since a new one takes longer than a page.
+        """
+        browser, stack = await self.start(), AsyncExitStack()
+        if self._idle:
+            tab, stack = self._idle.pop()
+            tab.proxy.renew()
+        else:
+            tab = await stack.enter_async_context(self._tab(browser, self.policy.max_page_bytes))
+        async with stack:
+            await tab.session.send("Network.setBlockedURLs", {"urls": list(without)})
+            tab.again = True
+            yield tab
+            if tab.again and not self.policy.open_web and self._profile is None:
+                self._idle.append((tab, stack.pop_all()))
 
     @asynccontextmanager
     async def session(self) -> AsyncIterator[BrowserTab]:
