@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from person import QUESTIONS, display, need_programs, until, write_folder
@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from annotate.window.main import MainWindow
 
 pytestmark = pytest.mark.slow
+
+
+# Tk ends the process where another thread's garbage collection comes upon an interpreter: they stay until the end.
+INTERPRETERS: list[Any] = []
 
 
 # Tk holds its display until the process ends, and dies with it: also where another file's tests come between these.
@@ -35,6 +39,7 @@ def window(screen: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iter
     options = WindowOptions(folder=write_folder(tmp_path / "ann", 3, bounding_box=box, instruction="open it"))
     with opened(options) as document:
         made = MainWindow(document, options, make_panels(options)[1])
+        INTERPRETERS.append(made.root.tk)
         made.root.deiconify()
         made.root.update()
         made.session.go_to(0)
