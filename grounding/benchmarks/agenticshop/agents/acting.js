@@ -1,8 +1,9 @@
+// What acting.py asks of a page: an expression, so that a call of one of its functions can stand behind it.
 {
   // Where the view is in the page: its top, its height and that of the whole page, in CSS pixels.
   place: () => [scrollY, innerHeight, (document.scrollingElement || document.documentElement).scrollHeight],
   // What can be used at a point of the view, null for nothing.
-  at: ([x, y]) => {
+  atPoint: ([x, y]) => {
     const node = document.elementFromPoint(x, y);
     const used = node
       && node.closest("a, button, input, select, textarea, summary, label, [role], [onclick], [tabindex]");

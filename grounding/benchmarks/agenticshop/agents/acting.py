@@ -23,7 +23,7 @@ from ..records import BehaviourKind, Segment
 from ..web.evidence import EvidenceFolder
 from ..web.guard import VIEWPORT, PageLost, PageTrouble
 from ..web.render import BrowserTab
-from .base import MAX_URL_CHARS, products_of
+from .base import MAX_URL_CHARS, WORDS, products_of
 
 if TYPE_CHECKING:
     from playwright.async_api import Page
@@ -32,8 +32,8 @@ VERSION = 7  # Goes up with every change of what is shown, read, refused or done
 MAX_OUTLINE_CHARS, MAX_LINE_CHARS, MAX_REPLY_CHARS, MAX_TYPED_CHARS = 30_000, 300, 40_000, 200
 ACT_MS, SETTLE_S, PAGE_S = 5_000, 4.0, 20.0
 """A page that does not let itself be looked at or used within ``PAGE_S`` hangs."""
-WORDS: dict[str, Any] = msgspec.yaml.decode(Path(__file__).with_name("words.yaml").read_bytes())
-_SCRIPT = f"(given) => ({Path(__file__).with_name('acting.js').read_text(encoding='utf-8')}).%s(given)"
+_SCRIPT = Path(__file__).with_name("acting.js").read_text(encoding="utf-8")
+_PLACE, _AT_POINT, _DETAIL = (f"(given) => ({_SCRIPT}).{name}(given)" for name in ("place", "atPoint", "detail"))
 
 
 def quoted(text: str, most: int) -> str:
@@ -96,7 +96,7 @@ async def look(page: Page, evidence: EvidenceFolder) -> PageSeen:
             url, snapshot = page.url[:MAX_URL_CHARS], ""
             if url != "about:blank":
                 snapshot = await page.aria_snapshot(mode="ai", boxes=True)
-            top, high, whole = (int(one) for one in await page.evaluate(_SCRIPT % "place"))
+            top, high, whole = (int(one) for one in await page.evaluate(_PLACE))
             title = one_line(await page.title(), 200)
             png = await page.screenshot(type="png", scale="css", animations="disabled", caret="hide")
     except (Mistake, ValueError, TypeError) as error:
@@ -223,12 +223,12 @@ async def find(action: BrowserAction, page: Page, place: str | Point) -> PageEle
     try:
         async with _patience(page):
             if point is not None:
-                node = (await page.evaluate_handle(_SCRIPT % "at", [point.x_px, point.y_px])).as_element()
+                node = (await page.evaluate_handle(_AT_POINT, [point.x_px, point.y_px])).as_element()
             else:
                 node = await page.locator(f"aria-ref={place}").element_handle(timeout=ACT_MS)
             if node is None:
                 return PageElement(problem="where nothing can be clicked")
-            found = msgspec.convert(await node.evaluate(_SCRIPT % "detail"), type=PageElement, strict=False)
+            found = msgspec.convert(await node.evaluate(_DETAIL), type=PageElement, strict=False)
     except (Mistake, msgspec.ValidationError):
         return PageElement(problem="it is no longer there, or its page has meddled with it")
     if why := why_not(action, found):

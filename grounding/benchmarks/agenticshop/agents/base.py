@@ -18,6 +18,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import msgspec
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 # So many products of a reply are kept; the scores look at the first three.
 MAX_PRODUCTS, MAX_TRACE_STEPS, MAX_CITED_URLS = 10, 400, 50
 MAX_URL_CHARS, MAX_TEXT_CHARS, MAX_RAW_CHARS, MAX_SAID_CHARS = 2_048, 2_000, 20_000, 200_000
+WORDS: dict[str, Any] = msgspec.yaml.decode(Path(__file__).with_name("words.yaml").read_bytes())
 
 
 class CurationAgent(Offline, ABC):

@@ -27,8 +27,8 @@ from ..records import Curated, Curation, Extraction, ProductFacts, ShopperView, 
 from ..scores import spending_limits, words
 from ..web.guard import PageLost, PageTrouble, within
 from ..web.render import BrowserTab
-from .acting import WORDS, first_line
-from .base import Browses, CurationServices, agent, made
+from .acting import first_line
+from .base import WORDS, Browses, CurationServices, agent, made
 
 VERSION = 7
 MAX_SITES, MAX_CARDS_PER_SEARCH, MAX_PAGES, MAX_QUERY_WORDS, MAX_QUERIES = 12, 12, 7, 8, 3
@@ -238,7 +238,7 @@ class SiteSearchAgent(Browses):
         """The cards that all shops have for the first query, then for the next."""
         brought: list[list[dict[str, str]]] = []
         for site in view.sites[:MAX_SITES]:
-            async with self.web.lent(without=PICTURES) as tab:
+            async with self.web.shared_tab(without=PICTURES) as tab:
                 brought.append(await _search_shop(tab, site.home_url, view, trace))
         found: dict[str, str] = {}
         for cards in chain.from_iterable(zip_longest(*brought, fillvalue={})):
@@ -279,7 +279,7 @@ async def _search_shop(tab: BrowserTab, home: str, view: ShopperView, trace: lis
                     break
     except PageTrouble as trouble:
         trace.append(_step(action, home, trouble.failure.message))
-        tab.again = False
+        tab.reusable = False
     return brought
 
 

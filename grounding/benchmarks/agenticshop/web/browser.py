@@ -82,9 +82,9 @@ class WebBrowser:
         for _ in range(_TRIES):
             browser = await self.start()
             try:
-                async with self.lent() as tab:
+                async with self.shared_tab() as tab:
                     page = await render_page(tab, url, evidence)
-                    tab.again = page.failure is None
+                    tab.reusable = page.failure is None
                 return page
             except (PageLost, Error) as error:
                 trouble: Trouble = "page-crashed" if browser.is_connected() else "browser-crashed"
@@ -92,10 +92,10 @@ class WebBrowser:
         return RenderedPage(url=url, failure=last.failure)
 
     @asynccontextmanager
-    async def lent(self, without: Sequence[str] = ()) -> AsyncIterator[BrowserTab]:
+    async def shared_tab(self, without: Sequence[str] = ()) -> AsyncIterator[BrowserTab]:
         """A tab for one page or shop, where nothing hangs on what it showed before. ``without``: patterns of addresses
-        that it does not load. The pages of a data set's own shops are ours and keep nothing: a tab that is not broken
-        (``again``) is lent once more, since a new one takes longer than a page.
+        that it does not load. The pages of a data set's own shops are ours and keep nothing: their tabs are used again,
+        while they are ``reusable``, since a new one takes longer than a page.
         """
         browser, stack = await self.start(), AsyncExitStack()
         if self._idle:
@@ -105,9 +105,9 @@ class WebBrowser:
             tab = await stack.enter_async_context(self._tab(browser, self.policy.max_page_bytes))
         async with stack:
             await tab.session.send("Network.setBlockedURLs", {"urls": list(without)})
-            tab.again = True
+            tab.reusable = True
             yield tab
-            if tab.again and not self.policy.open_web and self._profile is None:
+            if tab.reusable and not self.policy.open_web and self._profile is None:
                 self._idle.append((tab, stack.pop_all()))
 
     @asynccontextmanager

@@ -47,16 +47,16 @@ class BrowserTab:
     """A page and what became of its main document. ``trouble`` fails as soon as it is clear that there is none.
 
     ``hops`` are the addresses that the main frame, whose id is ``frame``, asked for; ``status`` (None before one comes)
-    and ``content_type`` are of the last answer; ``popup`` is the last window that it wanted and did not get; ``again``
-    is whether the tab may show another page. ``begun`` counts the requests of the page, ``idle`` is set where none is
-    under way. All of that is told in one order with the answers to our scripts: when one that waited for two frames has
-    answered, every request that was made by then is known.
+    and ``content_type`` are of the last answer; ``popup`` is the last window that it wanted and did not get;
+    ``reusable`` is whether the tab may show another page. ``begun`` counts the requests of the page, ``idle`` is set
+    where none is under way. All of that is told in one order with the answers to our scripts: when one that waited for
+    two frames has answered, every request that was made by then is known.
     """
 
     def __init__(self, page: Page, session: CDPSession, frame: str, proxy: PageProxy, policy: WebPolicy) -> None:
         self.page, self.session, self.proxy, self.policy = page, session, proxy, policy
         self._frame = frame
-        self.popup, self.again = "", True
+        self.popup, self.reusable = "", True
         self.begun, self.idle = 0, asyncio.Event()
         self.idle.set()
         self._open: dict[str, str] = {}

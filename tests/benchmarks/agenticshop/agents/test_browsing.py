@@ -204,14 +204,15 @@ def agent_of(
 
 def test_a_model_is_told_the_need_the_page_and_nothing_else_fills_its_places() -> None:
     view = msgspec.structs.replace(VIEW, situation="A dark {url} desk.", sites=SITES[:1])
-    task = BrowsingTask(agent_of("http://127.0.0.1:9/", max_steps=17), view)
+    agent = agent_of("http://127.0.0.1:9/", max_steps=17)
+    task = BrowsingTask(agent, view)
     system = task.system_text()
     for known in (
         "17 steps", '"element": "e12"', "- product type: Desk Lamps", "A dark {url} desk.", "under $40",
         "- the user asks: looking for a desk lamp", "- brand preferences: Loves Brightwell.", "http://oak.shop.test/",
     ):  # fmt: skip
         assert known in system
-    bare = task._prompts.task_text(msgspec.structs.replace(VIEW, product_type=None, budget=None, query=""))
+    bare = agent.prompts.task_text(msgspec.structs.replace(VIEW, product_type=None, budget=None, query=""))
     assert "product type" not in bare
     assert "nothing in particular" in bare
     seen = PageSeen(
