@@ -326,7 +326,7 @@ def gather_curation(scored: CurationScored) -> tuple[dict[str, Any], list[dict[s
                 "classes": [one["class"] for one in products[:COUNTED_PRODUCTS]],
             }
         )
-        details.append(msgspec.to_builtins({"task": task, "curation": curation, "products": products}))
+        details.append(_cut(msgspec.to_builtins({"task": task, "curation": curation, "products": products})))
     conditions = {name: next((one.condition for one in of.values()), "full") for name, of in stored.judgements.items()}
     index = {
         "title": f"{data_name(info.asked.dataset, info.departs)} · {row_name(scored)}",
@@ -349,7 +349,7 @@ def _product(stored: StoredRun, name: str, curated: Curated, place: PlaceVerdict
         kind = extraction.page_class or ("product" if place is not None and place.link == "product" else "not fetched")
     if extraction is not None and page is not None:
         page = msgspec.structs.replace(page, text="", data=())
-        extraction = msgspec.structs.replace(extraction, page=page, facts=None, raw=extraction.raw[:MAX_TEXT_CHARS])
+        extraction = msgspec.structs.replace(extraction, page=page, facts=None)
     errors = {} if place is None else {str(place.link): bool(place.url) and place.link in WRONG}
     if place is not None and place.outcome == "judged":
         errors |= {"no review page": place.has_reviews is False, "over budget": bool(place.over_budget)}
@@ -372,6 +372,15 @@ def _product(stored: StoredRun, name: str, curated: Curated, place: PlaceVerdict
         "text": text[:MAX_TEXT_CHARS],
         "text_more": max(0, len(text) - MAX_TEXT_CHARS),
     }
+
+
+def _cut(value: Any) -> Any:
+    """Recorded files may hold texts of any length."""
+    if isinstance(value, dict):
+        return {name: _cut(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_cut(one) for one in value]
+    return value[:MAX_TEXT_CHARS] if isinstance(value, str) else value
 
 
 def write_curation_page(scored: CurationScored) -> Path:

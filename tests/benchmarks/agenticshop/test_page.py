@@ -35,8 +35,8 @@ def test_rows_say_what_became_of_each_task_and_details_hold_the_evidence(tmp_pat
     # Three products of seven items each, none satisfied of those that are none; of an error nothing was measured.
     assert [row["shares"][0][1] for row in rows] == [21, 21, 0, 21]
     product = details[0]["products"][0]
-    assert ("price and shipping together", "39.80 EUR", "", "") in product["facts"]
-    assert ("price", "34.90 EUR", "json-ld", '"price": "34.90"') in product["facts"]
+    assert ["price and shipping together", "39.80 EUR", "", ""] in product["facts"]
+    assert ["price", "34.90 EUR", "json-ld", '"price": "34.90"'] in product["facts"]
     assert (FAR in product["text"], product["text_more"]) == (True, 0)
     assert [one["judge"] for one in product["judgements"]] == [0, 1]
     assert details[0]["products"][3]["extraction"] is None
